@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from partita import halting, plots, report, theory
-    from partita._common.warnings import IndefiniteKernelWarning
+    from partita._common.warnings import IndefiniteKernelWarning, InterruptedFitWarning
     from partita._versions import show_versions
     from partita.certificates.certificate import Certificate
     from partita.choosing.choose_k import choose_k
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from partita.new_rows.compare_with_fit import compare_with_fit
     from partita.new_rows.comparison import Comparison
     from partita.optimum.exact import ExactProgress, ExactResult, exact
+    from partita.progress.bars import progress_bar
     from partita.report.describe import Description, describe
     from partita.scanning.scan import Scan, scan
     from partita.stats import ClusterStats
@@ -67,6 +68,7 @@ _HOME = {
     "Factorization": "partita.factorization",
     "Finding": "partita.diagnosis",
     "IndefiniteKernelWarning": "partita._common.warnings",
+    "InterruptedFitWarning": "partita._common.warnings",
     "KMeans": "partita.estimators.kmeans",
     "KMedoids": "partita.estimators.medoids.estimator",
     "KernelKMeans": "partita.estimators.kernel.estimator",
@@ -93,6 +95,7 @@ _HOME = {
     "load": "partita.model_file",
     "merge_tree": "partita.merging.tree",
     "pca_plane": "partita.voronoi.principal_plane",
+    "progress_bar": "partita.progress.bars",
     "register": "partita.estimators.registry",
     "sampled_silhouette": "partita.metrics.silhouette",
     "save": "partita.model_file",
@@ -120,6 +123,7 @@ __all__ = [
     "Factorization",
     "Finding",
     "IndefiniteKernelWarning",
+    "InterruptedFitWarning",
     "KMeans",
     "KMedoids",
     "KernelKMeans",
@@ -149,6 +153,7 @@ __all__ = [
     "merge_tree",
     "pca_plane",
     "plots",
+    "progress_bar",
     "register",
     "report",
     "sampled_silhouette",

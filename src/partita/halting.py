@@ -194,6 +194,10 @@ class Shift(_OneValue):
             f"the centers moved by {shift:.3g}, not more than {self.tol:.3g}", "shift"
         )
 
+    def largest_shift(self, trace: Sequence[Progress]) -> float:
+        """Return the shift at which the criterion holds."""
+        return self.tol
+
 
 @dataclass(frozen=True, repr=False, slots=True)
 class Decrease(_OneValue):

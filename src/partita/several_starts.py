@@ -14,16 +14,18 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
 from partita._common.random_state import generator
+from partita._common.warnings import InterruptedFitWarning
 from partita.estimators import validation
 from partita.estimators.capabilities import WARM_STARTS, set_known
 from partita.estimators.fitted_models import capabilities_of, count_clusters, unwrap_pipeline
 from partita.estimators.fitted_steps import fit_steps
-from partita.halting import Halt
+from partita.estimators.watched_fit import task_of, warn_of_interrupt
+from partita.halting import Halt, StopReason
+from partita.observers import RunStart, announce, is_interrupt, requested_stop, watching
 from partita.trace import Progress
 
 # Work is counted in products of a row's coordinate with a center's
@@ -70,9 +72,13 @@ def fit_several_starts(
     if capabilities_of(estimator).searches:
         return steps.around(_searched(estimator, first, X, sample_weight, files))
     runs = _Runs(estimator, X, sample_weight)
-    search = _Search(runs, runs.fit(files=files) if first is None else runs.adopt(first))
-    if count_clusters(search.best) > 1:
-        search.run(MAX_WORK)
+    with watching(task_of(estimator, is_open_ended=True), estimator.callback):
+        search = _Search(runs, runs.fit(files=files) if first is None else runs.adopt(first))
+        if count_clusters(search.best) > 1:
+            search.run(MAX_WORK)
+    if is_interrupt(runs.stopped_by):
+        search.best.stopped_by_ = runs.stopped_by
+        warn_of_interrupt(search.best)
     own = estimator.get_params(deep=False)
     kept = {name: own.get(name) for name in KEPT_PARAMETERS}
     return steps.around(set_known(search.best, **kept, n_init=runs.starts))
@@ -108,6 +114,7 @@ class _Runs:
         self.rng = generator(estimator.random_state).spawn(1)[0]
         self.work, self.starts = 0.0, 0
         self.is_first, self.is_stopped = True, False
+        self.stopped_by: StopReason | None = None  # if somebody asked for it
         takes_matrix = capabilities_of(estimator).takes_matrix
         self._rows = X if takes_matrix else validation.as_rows(_rows_of_scan(X))
         self._begin = time.perf_counter()
@@ -116,16 +123,19 @@ class _Runs:
         """Fit a copy of the estimator with other parameters; `files` are those of checkpoints."""
         model, own, runs = clone(self.estimator), self.estimator.callback, 0
 
-        def callback(progress: Progress) -> bool:
+        def callback(progress: Progress) -> StopReason | None:
             nonlocal runs
-            runs += progress.iteration == 1
+            if progress.iteration == 1:
+                runs += 1
+                announce([own], RunStart(self.starts + runs, None))
             if own is not None:
-                answer = own(progress)
-                self.is_stopped |= isinstance(answer, (int, np.bool_)) and bool(answer)
-            return self.is_stopped
+                self.stopped_by = requested_stop(own(progress)) or self.stopped_by
+                self.is_stopped |= self.stopped_by is not None
+            return self.stopped_by
 
         set_known(model, callback=callback, halt=self._halt, **parameters)
         with warnings.catch_warnings():
+            warnings.simplefilter("ignore", InterruptedFitWarning)  # the end says it once
             if not self.is_first:  # which has warned
                 warnings.simplefilter("ignore")
             model.fit(self.X, sample_weight=self.weight, **files)

@@ -93,24 +93,9 @@ def test_the_preparation_of_a_model_is_not_changed(fails, file, model):
 
 def test_ctrl_c_prints_the_best_bound_so_far(capsys, monkeypatch, file, model):
     from partita.cli.command_group import app
-    from partita.cli.progress_bar import ProgressReporter
+    from partita.progress.bars import ProgressBar
 
-    usual = ProgressReporter.show_certification
-
-    def interrupted(self, time_limit):
-        context = usual(self, time_limit)
-
-        class Interrupting:
-            def __enter__(self):
-                context.__enter__()
-                return lambda progress: signal.raise_signal(signal.SIGINT)
-
-            def __exit__(self, *error):
-                return context.__exit__(*error)
-
-        return Interrupting()
-
-    monkeypatch.setattr(ProgressReporter, "show_certification", interrupted)
+    monkeypatch.setattr(ProgressBar, "__call__", lambda *_: signal.raise_signal(signal.SIGINT))
     with pytest.raises(SystemExit) as ended:
         app(["certify", str(file), "--model", str(model), "--time-limit", "none", "--json"])
     out, err = capsys.readouterr()

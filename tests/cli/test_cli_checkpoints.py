@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
+import signal
 
 import numpy as np
 import pytest
 from helpers.cli import saved_parts
 
-from partita.cli.progress_bar import ProgressReporter
+from partita.progress.bars import ProgressBar
 
 STOP_AFTER = 3  # iterations
 OPTIONS = ("-k", 12, "--halt", "SamePartition()", "--seed", 1)
@@ -25,24 +26,20 @@ def noise(tmp_path):
 @pytest.fixture
 def stopping(monkeypatch):
     """Let the next fit be interrupted by Ctrl-C, pressed once or twice."""
-    make_callback = ProgressReporter.fit_callback
+    usual = ProgressBar.__call__
 
     def stop(times):
-        def fit_callback(self, *sizes):
-            callback, calls = make_callback(self, *sizes), 0
+        calls = 0
 
-            def stopped(progress):
-                nonlocal calls
-                calls += 1
-                self.interrupted = calls >= STOP_AFTER
-                if self.interrupted and times == 2:
-                    raise KeyboardInterrupt
-                return callback(progress)
+        def stopped(self, progress):
+            nonlocal calls
+            calls += 1
+            for _ in range(times if calls == STOP_AFTER else 0):
+                signal.raise_signal(signal.SIGINT)
+            return usual(self, progress)
 
-            return stopped
-
-        monkeypatch.setattr(ProgressReporter, "fit_callback", fit_callback)
-        return lambda: monkeypatch.setattr(ProgressReporter, "fit_callback", make_callback)
+        monkeypatch.setattr(ProgressBar, "__call__", stopped)
+        return lambda: monkeypatch.setattr(ProgressBar, "__call__", usual)
 
     return stop
 

@@ -12,6 +12,10 @@ class IndefiniteKernelWarning(UserWarning):
     """A kernel is not positive semidefinite: the objective may rise."""
 
 
+class InterruptedFitWarning(UserWarning):
+    """Ctrl-C ended a fit early; the model is the best so far."""
+
+
 def warn(message: str, category: type[Warning]) -> None:
     """Warn at the first frame outside partita and scikit-learn."""
     level, frame = 1, sys._getframe(0)

@@ -36,7 +36,9 @@ from partita.estimators.fitted_models import capabilities_of, is_pipeline, unwra
 from partita.estimators.fitted_steps import FittedSteps, fit_steps
 from partita.estimators.kmeans import KMeans
 from partita.exact_weights import as_repeats
+from partita.observers import WatchedTask, watching
 
+SWEEP = WatchedTask("sweep", "choose_k", keeps_result=True)
 DEFAULT_MAX_K = (10, 60)  # the largest number tried by default is √n within these limits
 MAX_REPEATS = 10_000  # references, and splits into halves
 MAX_MAGNITUDE = 1e140  # of X: squares and their sums must stay within the doubles
@@ -99,6 +101,7 @@ def choose_k(
         Whether to print the progress.
     callback : callable or None, default=None
         Called with a `SweepProgress` after every fit, reference and split; returning True stops.
+        `progress_bar()` shows how far it is.
 
     Returns
     -------
@@ -136,7 +139,9 @@ def choose_k(
         check("verbose", verbose, VERBOSITY)
         printer = _print_progress if verbose else None
         callbacks = [one for one in (callback, printer) if one is not None]
-        return SweepRun(problem, numbers, names, fits, rng, workers, callbacks).run(ladder, *sizes)
+        run = SweepRun(problem, numbers, names, fits, rng, workers, callbacks)
+        with watching(SWEEP, callback, model.get_params().get("callback")):
+            return run.run(ladder, *sizes)
 
 
 def _open(model: Any, X: Any, sample_weight: Any, workers: Workers) -> tuple[Ladder, SweepProblem]:

@@ -23,6 +23,7 @@ from partita._common.array_types import Floats, Ints
 from partita._common.exact_sum import exact_totals
 from partita._common.spaced_rows import evenly_spaced
 from partita._common.threads import Workers
+from partita._common.warnings import InterruptedFitWarning
 from partita.centers import Centers
 from partita.estimators.capabilities import Capabilities, set_known
 from partita.estimators.fitted_models import capabilities_of, count_clusters
@@ -30,6 +31,7 @@ from partita.estimators.lloyd_session import LloydSession
 from partita.halting import RelDecrease
 from partita.merging.agglomeration import cheapest_pair
 from partita.merging.tree import MergeTree, merge_tree
+from partita.observers import is_interrupt
 from partita.source.raw_rows import as_doubles
 
 MIN_RELATIVE_DECREASE = 1e-3  # of J: fits that are only compared stop below it
@@ -199,6 +201,7 @@ class RefitLadder(Ladder):
         if start is not None:
             set_known(model, init=start, n_init=1)
         with warnings.catch_warnings():
+            warnings.simplefilter("ignore", InterruptedFitWarning)
             warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than clusters
             try:
                 model.fit(self._X, sample_weight=self._weight)
@@ -207,6 +210,8 @@ class RefitLadder(Ladder):
                     raise
                 self._warm_start = None  # a foreign estimator that does not accept a start
                 return self.first(k)
+        if is_interrupt(getattr(model, "stopped_by_", None)):
+            raise KeyboardInterrupt  # which ends the sweep, not only this fit
         own = self._estimator.get_params(deep=False)
         return Rung(k, set_known(model, init=own["init"], n_init=own.get("n_init")))
 

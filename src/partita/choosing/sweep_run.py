@@ -34,6 +34,7 @@ from partita.choosing.sweep import Criterion, Sweep, SweepFits
 from partita.choosing.sweep_problem import SweepProblem
 from partita.choosing.value_grid import MIN_ROWS_PER_VALUE, count_comparable
 from partita.metrics.criteria import elbow
+from partita.observers import requested_stop
 
 SAMPLED = ("gap", "prediction_strength", "stability")  # by sweeps of references or of halves
 
@@ -132,7 +133,7 @@ class SweepRun:
     def _report(self, stage: str, done: int, total: int, k: int | None) -> None:
         progress = SweepProgress(stage, done, total, k, time.perf_counter() - self._start)
         answers = [callback(progress) for callback in self._callbacks]  # all of them are called
-        if any(isinstance(answer, (int, np.bool_)) and answer for answer in answers):
+        if any(requested_stop(answer) for answer in answers):
             raise _Stopped
 
     def _sweep(self) -> Sweep:

@@ -12,7 +12,7 @@ from partita.tables import TableError
 if TYPE_CHECKING:
     from partita.certificates.certificate import Certificate
     from partita.cli.prepared_data import PreparedData
-    from partita.cli.progress_bar import ProgressReporter
+    from partita.cli.progress_reporter import ProgressReporter
 
 
 class CertificationRequest(NamedTuple):
@@ -31,13 +31,13 @@ def certify_model(
 
     seconds = request.time_limit if math.isfinite(request.time_limit) else None
     is_member = hasattr(model, "certify")  # it keeps the certificate of its fit
-    with reporter.show_certification(seconds) as callback:
+    with reporter.noting_interrupt():
         options = {
             "sample_weight": weight,
             "time_limit": seconds,
             "level": request.level,
             "random_state": request.seed,
-            "callback": callback,
+            "callback": reporter.bar,
         }
         certificate: Certificate = (
             model.certify(X, **options) if is_member else certify(X, model, **options)

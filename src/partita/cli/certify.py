@@ -53,7 +53,7 @@ def certify(
         certify_column,
         certify_model,
     )
-    from partita.cli.progress_bar import ProgressReporter
+    from partita.cli.progress_reporter import ProgressReporter
 
     reporter = ProgressReporter(quiet or json)
     with collect_warnings() as warnings:

@@ -38,7 +38,7 @@ def choose_k(
         )
     from partita.cli import large_files, show_results, workflow
     from partita.cli.outputs import Outputs
-    from partita.cli.progress_bar import ProgressReporter
+    from partita.cli.progress_reporter import ProgressReporter
 
     outputs, reporter = Outputs(report=report, force=force), ProgressReporter(quiet or json)
     outputs.check(read.data)

@@ -62,7 +62,7 @@ def fit(
     sending.check(report)
     from partita.cli import group_names, large_files, show_results
     from partita.cli.outputs import Outputs
-    from partita.cli.progress_bar import ProgressReporter
+    from partita.cli.progress_reporter import ProgressReporter
 
     outputs = Outputs(labels, only_labels, columns.id, model, report, force, sending, with_names)
     outputs.check(read.data, json=json)

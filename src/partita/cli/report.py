@@ -52,7 +52,7 @@ def report(
     """
     from partita.cli import group_names, show_comparison, show_results, workflow
     from partita.cli.outputs import Outputs
-    from partita.cli.progress_bar import ProgressReporter
+    from partita.cli.progress_reporter import ProgressReporter
     from partita.cli.repeated_preparation import prepare_for_model
 
     outputs = Outputs(report=out, force=force, sending=sending)

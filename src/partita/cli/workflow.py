@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ import numpy as np
 
 from partita._common.errors import PartitaError, Setting
 from partita._common.text import plural
+from partita._common.warnings import InterruptedFitWarning
 from partita._versions import versions
 from partita.cli.method_options import MethodOptions
 from partita.cli.option_values import KRequest
@@ -29,7 +31,7 @@ from partita.tables.category_columns import category_columns
 from partita.tables.unused_numbers import unused_numbers
 
 if TYPE_CHECKING:
-    from partita.cli.progress_bar import ProgressReporter
+    from partita.cli.progress_reporter import ProgressReporter
 
 AS_IT_IS = SendingOptions()
 NO_FILES: Mapping[str, Any] = MappingProxyType({})  # of checkpoints
@@ -141,17 +143,16 @@ def _fit(
     X, weight = prepared.X, prepared.selection.weight
     if k.fixed is not None:
         return _fit_best(prepared, method.searching_estimator(k.fixed), reporter, files=files), None
-    with reporter.show_bars():
-        sweep = choose_k(
-            X,
-            k.candidates,
-            estimator=method.estimator(8),
-            sample_weight=weight,
-            feature_names=prepared.selection.names,
-            random_state=method.random_state,
-            callback=reporter.sweep_callback,
-        )
-        model = sweep.model().set_params(memory_limit=None)
+    sweep = choose_k(
+        X,
+        k.candidates,
+        estimator=method.estimator(8),
+        sample_weight=weight,
+        feature_names=prepared.selection.names,
+        random_state=method.random_state,
+        callback=reporter.bar,
+    )
+    model = sweep.model().set_params(memory_limit=None)
     if not sweep.complete:
         return model, sweep
     has_all_rows = prepared.streamed is None or not prepared.is_sample
@@ -175,13 +176,14 @@ def _fit_best(
     is_plain = quality == "fast" or (quality is None and runs is not None)
     if is_plain and first is not None:
         return first
-    callback = reporter.fit_callback(prepared.n_used, runs, estimator.max_iter)
-    with reporter.show_bars(), reporter.catch_interrupt():
-        estimator.set_params(callback=callback)
+    estimator.set_params(callback=reporter.bar)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InterruptedFitWarning)  # the command says it itself
         if not is_plain:
             model = fit_several_starts(estimator, X, weight, first=first, **files)
         else:
             model = estimator.fit(X, sample_weight=weight, **files)
+    reporter.note_end(model)
     return model.set_params(callback=None, memory_limit=None)
 
 

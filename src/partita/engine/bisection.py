@@ -15,7 +15,8 @@ from partita._common.text import plural
 from partita.engine.lloyd import LloydOptions, stop_reason_after
 from partita.engine.restarts import LabelledRun, best_of
 from partita.engine.split_tree import SplitTree, leaves_of, returned_centers
-from partita.halting import Halt, StopReason
+from partita.halting import Halt, MaxIter, StopReason
+from partita.observers import RunStart, announce
 from partita.source.protocol import Source, batch_within
 from partita.stats import ClusterStats
 from partita.trace import Callback, Progress, Trace
@@ -69,6 +70,9 @@ class Bisection:
 
 def bisect(source: Source, options: BisectingOptions) -> Bisection:
     """Split clusters until there are k, none can be split, or there is a reason to stop."""
+    if options.k > 1:
+        last = MaxIter(options.k - 1)
+        announce(options.callbacks, RunStart(1, 1, last | options.halt))
     growing = _GrowingTree(source, options)
     reason = growing.why_complete()
     while reason is None:

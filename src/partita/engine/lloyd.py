@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
@@ -23,14 +23,12 @@ from partita.engine.lloyd_step import Step
 from partita.engine.paths.path import PathCache
 from partita.geometry import EUCLIDEAN, Geometry
 from partita.halting import Halt, StopReason
-from partita.run_record import Fit, RunRecord
+from partita.observers import is_interrupt, is_requested, requested_stop
+from partita.run_record import Fit
 from partita.trace import Callback, Progress, Trace
-
-CALLBACK_STOP = StopReason("a callback requested a stop", "callback")
 
 S = TypeVar("S")
 T = TypeVar("T")
-F = TypeVar("F", bound=RunRecord)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,23 +102,24 @@ def lloyd(
 
 
 def _would_go_on(reason: StopReason | None, trace: Sequence[Progress], halt: Halt) -> bool:
-    """Return whether only a callback, if anything, ends the run here: it can be resumed."""
-    return reason is None or (reason is CALLBACK_STOP and not halt.reason(trace))
+    """Return whether only a request, if anything, ends the run here: it can be resumed."""
+    return reason is None or (is_requested(reason) and not halt.reason(trace))
 
 
 def best_run(
     starts: Iterable[S],
-    run: Callable[[S], tuple[float, F, T]],
+    run: Callable[[S], tuple[float, Fit, T]],
     halt: Halt,
-    on_run_end: Callable[[F], None] | None,
-    best: tuple[float, F, T] | None = None,
-    record: Callable[[F, bool], None] | None = None,
-) -> tuple[F, T]:
+    on_run_end: Callable[[Fit], None] | None,
+    best: tuple[float, Fit, T] | None = None,
+    record: Callable[[Fit, bool], None] | None = None,
+) -> tuple[Fit, T]:
     """Call run(start) -> (cost, fit, step) for every start; return the first of lowest cost.
 
     `on_run_end` is called with every fit. A callback that stops a run, or a deadline, ends the
-    restarts too. `best` is that of earlier starts; `record` receives the best after every run that
-    no callback stopped, and whether restarts are over.
+    restarts too; after an interrupt, the best run says so, whichever it is. `best` is that of
+    earlier starts; `record` receives the best after every run that no callback stopped, and
+    whether restarts are over.
     """
     for start in starts:
         cost, fit, step = run(start)
@@ -128,18 +127,15 @@ def best_run(
             best = cost, fit, step
         if on_run_end is not None:
             on_run_end(fit)
-        is_stopped, is_over = is_callback_stop(fit.stopped_by), halt.is_over(fit.trace)
+        is_stopped, is_over = is_requested(fit.stopped_by), halt.is_over(fit.trace)
         if record is not None and not is_stopped:
             record(best[1], is_over)
         if is_stopped or is_over:
+            if is_interrupt(fit.stopped_by):
+                best = best[0], replace(best[1], stopped_by=fit.stopped_by), best[2]
             break
     assert best is not None
     return best[1:]
-
-
-def is_callback_stop(reason: str) -> bool:
-    """Return whether a callback ended the run."""
-    return isinstance(reason, StopReason) and "callback" in reason.kinds
 
 
 def stop_reason_after(
@@ -149,7 +145,5 @@ def stop_reason_after(
     text = halt.reason(trace)
     reason = StopReason.of(text, "when") if text else None
     for callback in callbacks:
-        answer = callback(trace[-1])
-        if isinstance(answer, (int, np.bool_)) and answer:
-            reason = CALLBACK_STOP
+        reason = requested_stop(callback(trace[-1])) or reason
     return reason

@@ -28,6 +28,7 @@ from partita.engine.paths.scheduler import PassScheduler
 from partita.engine.restarts import best_of
 from partita.geometry import Euclidean
 from partita.halting import Halt, MaxIter, SamePartition, StopReason, When
+from partita.observers import RunStart, announce
 from partita.run_record import Fit
 from partita.source.protocol import Source, batch_within
 from partita.stats import ClusterStats
@@ -117,6 +118,7 @@ class NestedBatchRun:
         Costs in the trace are those of the batch, scaled to the weight of all rows.
         """
         begin = time.perf_counter() if begin is None else begin
+        announce(callbacks, RunStart(1, 1, halt))
         trace: tuple[Progress, ...] = ()
         origin = np.zeros(self.source.d)
         current = Centers(np.ascontiguousarray(centers, dtype=np.float64), origin)

@@ -19,6 +19,7 @@ from partita.engine.lloyd_step import LloydStep, Step
 from partita.engine.paths.choice import plan_for
 from partita.engine.paths.path import PathPlan
 from partita.engine.paths.scheduler import PassScheduler
+from partita.observers import RunStart, announce
 from partita.run_record import Fit
 from partita.source.protocol import Source
 from partita.stats import ClusterStats
@@ -112,6 +113,7 @@ def run_all(
 
     def run(start: Callable[[], Floats]) -> tuple[float, Fit, S]:
         nonlocal resumed
+        announce(options.callbacks, RunStart(ended + 1, len(starts), options.halt))
         if resumed is not None and resumed.loop is not None:
             step = new_step(_cluster_count(resumed.loop))
             fit, resumed = _go_on(step, resumed, options, begin), None

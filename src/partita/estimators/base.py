@@ -29,6 +29,7 @@ from partita.estimators.capabilities import Capabilities
 from partita.estimators.lazy_blocks import memberships_by_blocks
 from partita.estimators.saved_certificate import certificate_state, restored_certificate
 from partita.estimators.saved_state import FieldReader, SavedState
+from partita.estimators.watched_fit import watched
 from partita.run_record import RunRecord
 
 LAZY_LABELS_ADVICE = "Compute them first: model.labels_ = model.labels_.compute()."
@@ -45,6 +46,11 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
     _saved_attributes: ClassVar[tuple[str, ...]] = ()
     _covered_attributes: ClassVar[frozenset[str]] = frozenset()
     _needed_parameters: ClassVar[frozenset[str]] = frozenset()  # without which labels would differ
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "fit" in vars(cls):  # so that no member has to remember it
+            cls.fit = watched(cls.fit)  # type: ignore[method-assign]
 
     @abstractmethod
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

@@ -32,6 +32,7 @@ from partita.estimators.fitted_models import capabilities_of, unwrap_pipeline
 from partita.estimators.lazy_blocks import is_partitioned
 from partita.estimators.scanned_rows import is_scanned
 from partita.geometry import EUCLIDEAN
+from partita.observers import WatchedTask, watching
 from partita.source.dataframes import is_frame, names_of
 
 TIME_LIMIT = accept.optional(
@@ -97,12 +98,13 @@ def certify(
     limits = CertificationLimits(time_limit, level, rng, version, callback)
     if is_partitioned(X) or is_scanned(X):
         X = validation.as_rows(X, "certify")
-    with Workers(validation.check_threads(n_threads)) as workers:
-        if _is_model(labels_or_centers):
-            partition = _partition_of_model(labels_or_centers, X, sample_weight, workers)
-        else:
-            partition = _partition_of_arrays(X, labels_or_centers, sample_weight, workers)
-    return certify_partition(partition, limits)
+    with watching(WatchedTask("bounds", "certify", time_limit, keeps_result=True), callback):
+        with Workers(validation.check_threads(n_threads)) as workers:
+            if _is_model(labels_or_centers):
+                partition = _partition_of_model(labels_or_centers, X, sample_weight, workers)
+            else:
+                partition = _partition_of_arrays(X, labels_or_centers, sample_weight, workers)
+        return certify_partition(partition, limits)
 
 
 def _is_model(given: Any) -> bool:

@@ -53,6 +53,7 @@ callable, array or model, default="k-means++"
         `RelDecrease(1e-3) | Deadline(60)`; `max_iter` and "no label changed" always apply.
     callback : callable or None, default=None
         + Called with the `Progress` of every iteration; returning True stops the fit.
+          `progress_bar()` shows the time left.
     quality : {"fast", "balanced", "best"}, default="fast"
         + How far to search beyond the local minimum that a start leads to. "fast" does not;
         "balanced" adds, removes and swaps centers and moves single rows, for a small multiple of

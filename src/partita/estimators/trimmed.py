@@ -282,7 +282,11 @@ class ShiftWithinClusters(Halt):
     size: float  # the weight that counts times the number of features
 
     def reason(self, trace: Sequence[Progress]) -> StopReason | None:
-        shift, limit = trace[-1].shift, math.sqrt(self.tol * trace[-1].cost / self.size)
+        shift, limit = trace[-1].shift, self.largest_shift(trace)
         if shift > limit:
             return None
         return StopReason(f"the centers moved by {shift:.3g}, not more than {limit:.3g}", "shift")
+
+    def largest_shift(self, trace: Sequence[Progress]) -> float:
+        """Return the shift at which the criterion holds."""
+        return math.sqrt(self.tol * trace[-1].cost / self.size)

@@ -21,6 +21,7 @@ from partita.cluster_dual.cluster_problem import ClusterProblem
 from partita.cluster_dual.dual_bound import PROOF_TOLERANCE, SearchStopped
 from partita.cluster_dual.principal_frame import PrincipalFrame
 from partita.estimators import validation
+from partita.observers import WatchedTask, watching
 from partita.one_dimension import lower_costs, optimal_partition
 from partita.optimum.branch_and_bound import BranchAndBound
 from partita.optimum.enumeration import best_of_all, is_enumerable
@@ -40,6 +41,11 @@ class ExactProgress:
     lower_bound: float
     nodes: int
     seconds: float
+
+    @property
+    def gap(self) -> float:
+        """(inertia − lower_bound) / inertia: at most this part of J can be saved."""
+        return (self.inertia - self.lower_bound) / self.inertia if self.inertia > 0 else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +115,13 @@ def exact(
     rows, weight = _checked(X, sample_weight, k)
     deadline = math.inf if limit is None else start + limit
     task = _ExactTask(rows, weight, k, start, callback)
-    if rows.shape[1] == 1:
-        return task.on_a_line()
-    if task.k >= len(task.points) or is_enumerable(len(task.points), task.k):
-        return task.by_enumeration()
-    with one_blas_thread():
-        return task.by_branch_and_bound(deadline, rng)
+    with watching(WatchedTask("bounds", "exact", time_limit, keeps_result=True), callback):
+        if rows.shape[1] == 1:
+            return task.on_a_line()
+        if task.k >= len(task.points) or is_enumerable(len(task.points), task.k):
+            return task.by_enumeration()
+        with one_blas_thread():
+            return task.by_branch_and_bound(deadline, rng)
 
 
 def _checked(X: Any, sample_weight: Any, k: int) -> tuple[Floats, Floats]:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import pdist, squareform
 
 import partita
-from partita import KMedoids
+from partita import InterruptedFitWarning, KMedoids
 from partita.engine.medoids import medoid_population, medoid_sets
 from partita.halting import Target
 
@@ -135,7 +135,8 @@ def test_an_interrupt_keeps_the_best_so_far(n_init):
         if len(seen) == 40:
             signal.raise_signal(signal.SIGINT)
 
-    model = fit(TABLE, 12, quality="best", n_init=n_init, callback=interrupt)
+    with pytest.warns(InterruptedFitWarning, match="best so far: J = "):
+        model = fit(TABLE, 12, quality="best", n_init=n_init, callback=interrupt)
     assert model.stopped_by_.kind == "interrupt"
     assert model.stopped_by_.is_limit
     assert model.inertia_ == model.search_[-1].cost == recomputed(TABLE, model)

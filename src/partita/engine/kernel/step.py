@@ -7,6 +7,7 @@ over rows are exact (integers, or rounded once), so the order of rows changes no
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from partita.empty_clusters import FarRows, count_members, farthest_rows
 from partita.engine.lloyd import LloydOptions, best_run, lloyd
 from partita.engine.lloyd_step import numbers_without
 from partita.geometry import Update
+from partita.observers import RunStart, announce
 from partita.run_record import Fit
 from partita.source.gram_matrix import Gram
 from partita.stats import ClusterStats
@@ -188,8 +190,10 @@ def best_means(
     `definite`: no square in feature space is negative, except by rounding. `begin` is the start of
     the clock (`time.perf_counter`), which includes the computation of the Gram matrix.
     """
+    runs = itertools.count(1)
 
     def run(start: Callable[[], Centers]) -> tuple[float, Fit, KernelStep]:
+        announce(options.callbacks, RunStart(next(runs), len(starts), options.halt))
         step = KernelStep(gram, options.k, sigma, definite)
         step.notes = [f"{gram.path}: {note}"]
         fit = lloyd(step, start(), options, begin)

@@ -11,7 +11,7 @@ import numpy as np
 
 from partita._common.array_types import Ints
 from partita._common.logarithm import logarithm
-from partita.engine.lloyd import is_callback_stop, stop_reason_after
+from partita.engine.lloyd import stop_reason_after
 from partita.engine.medoids.alternate import AlternateSearch
 from partita.engine.medoids.swap import (
     FasterPam,
@@ -21,6 +21,7 @@ from partita.engine.medoids.swap import (
     Pam,
 )
 from partita.halting import Halt, StopReason, When
+from partita.observers import is_requested
 from partita.run_record import RunRecord, SearchRecord
 from partita.source.dissimilarities import materialize
 from partita.trace import Callback, Progress, Trace
@@ -91,7 +92,7 @@ def descend(search: MedoidSearch, problem: MedoidProblem, options: MedoidOptions
             so_far, options.halt if ask_halt else _NEVER_STOP, options.callbacks
         )
         is_stuck = not search.is_paused and not search.loss < loss
-        if is_stuck and not (reason and is_callback_stop(reason)):
+        if is_stuck and not (reason and is_requested(reason)):
             reason = search.converged
         if reason:
             done = Trace(tuple(so_far))

@@ -14,7 +14,6 @@ import numpy as np
 
 from partita._common.array_types import Ints
 from partita._common.text import plural
-from partita.engine.lloyd import is_callback_stop
 from partita.engine.medoids.descent import (
     MedoidOptions,
     MedoidRun,
@@ -30,6 +29,7 @@ from partita.engine.medoids.medoid_sets import (
 )
 from partita.engine.medoids.swap import MedoidProblem
 from partita.halting import Halt, StopReason
+from partita.observers import INTERRUPTED, is_requested
 from partita.run_record import SearchRecord
 from partita.source.dissimilarities import materialize
 
@@ -46,7 +46,6 @@ MIN_POOL_OF_CLUSTER = 4  # candidates for each medoid: with fewer there is littl
 MAX_EXCHANGED_SHARE = 0.1  # of the medoids, at least two
 ENDING_KINDS = frozenset({"callback", "interrupt", "deadline", "target"})
 
-INTERRUPTED = StopReason("an interrupt from the keyboard ended the search", "interrupt")
 ALL_SETS_TRIED = StopReason("all sets of medoids were tried", "optimum")
 NO_COST = StopReason("the cost is 0, and none is lower", "optimum")
 ONE_PASS = StopReason("no other candidate has a lower sum", "optimum")
@@ -222,7 +221,7 @@ class MedoidPopulation:
         phase, first = self._child()
         run = run_from(first, self._candidates.problem, self._rng, self._options)
         run = replace(run, medoids=np.sort(run.medoids))
-        if not is_callback_stop(run.stopped_by):
+        if not is_requested(run.stopped_by):
             self.admit(run)
         return phase, run
 

@@ -12,6 +12,7 @@ from partita._common.exact_sum import exact_total
 from partita.engine.medoids.descent import MedoidOptions, MedoidRun, run_once
 from partita.engine.medoids.medoid_population import reason_to_end, search_on
 from partita.engine.medoids.swap import MedoidProblem, NearestMedoids
+from partita.observers import RunStart, announce, is_interrupt
 
 
 def search_once(
@@ -28,13 +29,17 @@ def best_medoids(
     """Search once with every generator; the lowest loss wins, the earlier on ties."""
 
     best: MedoidRun | None = None
-    for rng in rngs:
+    runs = len(rngs) if options.effort is None else None
+    for number, rng in enumerate(rngs, 1):
+        announce(options.callbacks, RunStart(number, runs, options.halt))
         run = search_once(problem, k, rng, options)
         if best is None or run.loss < best.loss:
             best = run
         if options.on_run_end is not None:
             options.on_run_end(run)
-        if reason_to_end(run, options.halt):
+        if reason := reason_to_end(run, options.halt):
+            if is_interrupt(reason):
+                best = replace(best, stopped_by=reason)
             break
     assert best is not None
     return best
@@ -71,7 +76,10 @@ def sweep_k(
         scores[k] = silhouette(problem, state)
         if scores[k] >= max(scores.values()):
             best = result
-        if not left or reason_to_end(result, options.halt):
+        reason = reason_to_end(result, options.halt)
+        if not left or reason:
+            if reason is not None and is_interrupt(reason):
+                best = replace(best, stopped_by=reason)
             return best, scores
         k = left.pop()
         fewer = _most_needed(problem, state, k)

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from partita._common.array_types import Floats
-from partita.engine.lloyd import LloydOptions, is_callback_stop
+from partita.engine.lloyd import LloydOptions
 from partita.engine.lloyd_step import LloydStep
 from partita.engine.restarts import LabelledRun, best_fit, label_and_summarise
 from partita.engine.search.breathing import breathe
@@ -24,6 +24,7 @@ from partita.engine.search.swaps import swap
 from partita.geometry import EUCLIDEAN
 from partita.halting import Deadline, StopReason
 from partita.init.plusplus import plusplus
+from partita.observers import is_requested
 from partita.run_record import Fit
 from partita.source.protocol import Source
 
@@ -49,7 +50,7 @@ def best_by_search(
     del step  # it may hold bounds
     monitor = SearchMonitor(SearchLimits(begin, budget, options.halt, options.callbacks))
     monitor.record("start", first.inertia)
-    if is_callback_stop(fit.stopped_by) or halt.is_over(fit.trace):
+    if is_requested(fit.stopped_by) or halt.is_over(fit.trace):
         return _ended(first, monitor, fit.stopped_by)
     if first.inertia == 0 or len(first.centers) == 1:
         return _ended(first, monitor, OPTIMUM)

@@ -7,11 +7,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
-from partita.engine.lloyd import CALLBACK_STOP
 from partita.engine.search.search_problem import SearchProblem, Solution
 from partita.halting import Halt, StopReason
+from partita.observers import requested_stop
 from partita.run_record import SearchRecord
 from partita.trace import Callback, Progress
 
@@ -70,12 +68,12 @@ class SearchMonitor:
         limits = self.limits
         seconds, cost = time.perf_counter() - limits.begin, self.lowest
         progress = Progress(self.evaluations + 1, cost, cost, 0.0, 0, 0, seconds, "search", 0.0)
-        answers = [callback(progress) for callback in limits.callbacks]
-        if any(isinstance(answer, (int, np.bool_)) and answer for answer in answers):
-            raise SearchEnded(CALLBACK_STOP)
+        for reason in [requested_stop(callback(progress)) for callback in limits.callbacks]:
+            if reason is not None:
+                raise SearchEnded(reason)
         if limits.seconds is not None and seconds >= limits.seconds:
             text = f"the time budget of {limits.seconds:.3g} s was used up"
             raise SearchEnded(StopReason(text, "time_budget"))
         if limits.halt.is_over([progress]):
-            reason = limits.halt.reason([progress])
-            raise SearchEnded(StopReason.of(reason or "the time limit was reached", "deadline"))
+            why = limits.halt.reason([progress]) or "the time limit was reached"
+            raise SearchEnded(StopReason.of(why, "deadline"))
