@@ -122,6 +122,9 @@ def restore(model: Any, saved: FieldReader, d: int) -> int:
     weights = saved.floats("category_weights", shape)
     if (weights < 0).any():
         raise ValueError("category_weights must not be negative")
+    model.cluster_weights_ = saved.floats("cluster_weights", (prototypes.n,))
+    if (model.cluster_weights_ < 0).any():
+        raise ValueError("cluster_weights must not be negative")
     model.gamma_ = saved.number("gamma", 0.0, finite=True)
     model._weight = saved.number("weight", validation.MIN_WEIGHT, finite=True)
     model._set_prototypes(features, scaling, prototypes, start, weights)
