@@ -329,3 +329,27 @@ def test_new_rows_need_the_columns_of_the_fit():
         model.predict(X.rename(columns={"age": "years"}))
     with pytest.raises(ValueError, match="NaN"):
         model.predict(X.assign(age=np.nan))
+
+
+def test_kmodes_ends_no_lower_than_its_result_continued_here():
+    kprototypes = pytest.importorskip("kmodes.kprototypes")
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        numbers, codes = rng.normal(size=(300, 2)), rng.integers(0, 4, (300, 3))
+        X, start = table_of(numbers, codes), rng.choice(300, 4, replace=False)
+        init = [numbers[start], codes[start]]
+        theirs = kprototypes.KPrototypes(4, init=init, gamma=0.5, n_init=1)
+        theirs.fit(X, categorical=[2, 3, 4])
+        found = theirs.cluster_centroids_.astype(object)
+        found[:, :2] = found[:, :2].astype(np.float64)
+        options = {"gamma": 0.5, "standardize": False, "tol": 0}
+        assert theirs.cost_ == pytest.approx(-_at(X, found, options).score(X), rel=1e-9)
+        for start in ({"init": found}, {"random_state": 0}):
+            ours = KPrototypes(4, **start, **options).fit(X)
+            assert ours.inertia_ <= theirs.cost_ * (1 + 1e-12)
+
+
+def _at(X, prototypes, options):
+    """A model with these prototypes."""
+    fit = KPrototypes(len(prototypes), init=prototypes, max_iter=1, **options).fit(X)
+    return fit.__partita_capabilities__().replay.at_start(X)
