@@ -12,7 +12,7 @@ from harness.generated_data import Array
 
 from peers.kmeans_peers import Outcome, Peer, PeerInfo
 
-OURS, THEIRS = "partita prototypes", "kmodes"
+OURS, THEIRS, TEN_STARTS = "partita prototypes", "kmodes", "partita, ten starts"
 GAMMA = 0.5
 _LEVELS = 6  # categories in each column
 _FAITHFUL = 0.5  # share of the values that are those of the row's own group
@@ -80,6 +80,20 @@ def partita_prototypes(threads: int) -> Peer:
     return PrototypePeer(PeerInfo(version("partita")), call)
 
 
+def partita_ten_starts(threads: int) -> Peer:
+    """From ten starts of its own, its default, of which it keeps the best."""
+    from partita import KPrototypes
+
+    def call(rows: Array, p: int, start: Array) -> tuple[Array, int]:
+        model = KPrototypes(
+            len(start), gamma=GAMMA, standardize=False, tol=0, n_threads=threads, random_state=0,
+            categorical=range(p, rows.shape[1]),
+        ).fit(rows)  # fmt: skip
+        return model.cluster_centers_.astype(np.float64), model.n_iter_
+
+    return PrototypePeer(PeerInfo(version("partita")), call)
+
+
 def kmodes_prototypes(threads: int) -> Peer:
     """It has one thread, and updates prototypes after every row."""
     from kmodes.kmodes import KModes
@@ -101,4 +115,5 @@ def kmodes_prototypes(threads: int) -> Peer:
 PROTOTYPE_PEERS: dict[str, Callable[[int], Peer]] = {
     OURS: partita_prototypes,
     THEIRS: kmodes_prototypes,
+    TEN_STARTS: partita_ten_starts,
 }

@@ -299,5 +299,5 @@ def _as_rows(table: MixedTable, values: Floats, scaling: NumberScaling) -> Mixed
     """Return prototypes (k, p + q) of the engine in the units of X."""
     numbers, codes = table.split(values)
     p = len(scaling.scale)  # 0, if the table has a column of zeros in place of numbers
-    parts = scaling.undo(numbers[:, :p]), codes
-    return MixedRows(*map(np.ascontiguousarray, parts))
+    numbers = np.ascontiguousarray(scaling.undo(numbers[:, :p]))
+    return MixedRows(numbers, np.ascontiguousarray(codes))
