@@ -47,7 +47,7 @@ class MixedTask:
         return np.random.default_rng([self.n, self.p, self.q, self.k, stream])
 
 
-def task_of(rows: Array) -> int:
+def count_numbers(rows: Array) -> int:
     """The number of columns of numbers: those before the first that has whole numbers only."""
     whole = (rows == np.rint(rows)).all(axis=0)
     return int(np.argmax(whole)) if whole.any() else rows.shape[1]
@@ -61,7 +61,7 @@ class PrototypePeer(Peer):
     call: Callable[[Array, int, Array], tuple[Array, int]]
 
     def fit(self, rows: Array, start: Array, most: int) -> Any:
-        return self.call(rows, task_of(rows), start[most])
+        return self.call(rows, count_numbers(rows), start[most])
 
     def outcome(self, model: Any) -> Outcome:
         return Outcome(*model)

@@ -10,7 +10,7 @@ from harness.generated_data import Array
 from harness.markdown_table import Table, verdict
 from harness.peer_process import FailedError, PeerProcess
 from harness.timing import BestTime, rotated
-from peers.prototype_peers import GAMMA, OURS, TEN_STARTS, MixedTask, task_of
+from peers.prototype_peers import GAMMA, OURS, TEN_STARTS, MixedTask, count_numbers
 
 _ROUNDS = 2  # as many starts
 _CALL_LIMIT_SECONDS = 120.0  # seconds for one fit
@@ -43,7 +43,7 @@ class Prototypes:
 
 def mixed_objective(rows: Array, prototypes: Array) -> float:
     """J at these prototypes, in double."""
-    p, lowest = task_of(rows), np.full(len(rows), np.inf)
+    p, lowest = count_numbers(rows), np.full(len(rows), np.inf)
     for prototype in prototypes:
         squares = ((rows[:, :p] - prototype[:p]) ** 2).sum(axis=1)
         differ = (rows[:, p:] != prototype[p:]).sum(axis=1)
