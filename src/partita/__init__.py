@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from partita.estimators.kmeans import KMeans
     from partita.estimators.medoids.estimator import KMedoids
     from partita.estimators.minibatch import MiniBatchKMeans
+    from partita.estimators.prototypes.estimator import KPrototypes
     from partita.estimators.registry import register
     from partita.estimators.spherical import SphericalKMeans
     from partita.estimators.trimmed import TrimmedKMeans
@@ -71,6 +72,7 @@ _HOME = {
     "InterruptedFitWarning": "partita._common.warnings",
     "KMeans": "partita.estimators.kmeans",
     "KMedoids": "partita.estimators.medoids.estimator",
+    "KPrototypes": "partita.estimators.prototypes.estimator",
     "KernelKMeans": "partita.estimators.kernel.estimator",
     "MergeTree": "partita.merging.tree",
     "MiniBatchKMeans": "partita.estimators.minibatch",
@@ -126,6 +128,7 @@ __all__ = [
     "InterruptedFitWarning",
     "KMeans",
     "KMedoids",
+    "KPrototypes",
     "KernelKMeans",
     "MergeTree",
     "MiniBatchKMeans",

@@ -9,6 +9,7 @@ from partita import (
     BisectingKMeans,
     KMeans,
     KMedoids,
+    KPrototypes,
     MiniBatchKMeans,
     SphericalKMeans,
     TrimmedKMeans,
@@ -30,6 +31,7 @@ MEMBERS = [
     TrimmedKMeans(),
     BisectingKMeans(),
     BisectingKMeans(n_clusters=2, bisecting_strategy="largest_cluster"),
+    KPrototypes(),
     SphericalKMeans(zero_rows="drop"),  # some checks give it rows of zeros
 ]
 
