@@ -19,10 +19,10 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from partita._common.random_state import generator
-from partita.estimators import validation
 from partita.estimators.capabilities import WARM_STARTS, set_known
 from partita.estimators.fitted_models import capabilities_of, count_clusters, unwrap_pipeline
 from partita.estimators.fitted_steps import fit_steps
+from partita.estimators.table_rows import rows_for
 from partita.halting import Halt
 from partita.trace import Progress
 
@@ -109,7 +109,7 @@ class _Runs:
         self.work, self.starts = 0.0, 0
         self.is_first, self.is_stopped = True, False
         takes_matrix = capabilities_of(estimator).takes_matrix
-        self._rows = X if takes_matrix else validation.as_rows(_rows_of_scan(X))
+        self._rows = X if takes_matrix else rows_for(estimator, _rows_of_scan(X), "starts")
         self._begin = time.perf_counter()
 
     def fit(self, files: Mapping[str, Any] = NO_FILES, **parameters: Any) -> Any:

@@ -19,9 +19,10 @@ from partita.diagnosis import (
     refits,
 )
 from partita.diagnosis.diagnosis_input import read_fit
-from partita.diagnosis.finding import CheckSkipped, Diagnosis, Finding
+from partita.diagnosis.finding import CheckSkipped, Diagnosis, Finding, percent
 from partita.diagnosis.fit_context import SEVERAL_CLUSTERS, FitContext
 from partita.estimators.capabilities import CELLS, FEATURES, MEANS, REFIT, ROWS, SPACE
+from partita.estimators.fitted_models import capabilities_of
 
 
 class Check(NamedTuple):
@@ -110,4 +111,7 @@ def run_checks(fit: FitContext, names: Collection[str] | None = None) -> Diagnos
     findings.sort(key=lambda finding: finding.severity != "warning")
     width = "" if ROWS in fit.lacks else f", {fit.d} features"
     subject = f"{type(fit.model).__name__}, {plural(fit.k, 'cluster')} of {fit.n} rows{width}"
+    what, count = capabilities_of(fit.model).left_out, fit.n_given - fit.n
+    if what and count:
+        subject += f"; left out: {plural(count, 'row')} ({percent(count / fit.n_given)}), {what}"
     return Diagnosis(subject, tuple(findings), tuple(ran), tuple(skipped))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,12 @@ from partita.estimators.fitted_models import (
     capabilities_of,
     count_clusters,
     unwrap_pipeline,
+    without_feature_names,
 )
 from partita.estimators.pipeline_scaling import pipeline_scaling, scaled_by
+from partita.estimators.table_rows import rows_for, takes_categories
 from partita.exact_weights import as_repeats
+from partita.source.column_table import ColumnTable
 
 
 def read_fit(model: Any, X: Any, sample_weight: Any, random_state: Any) -> FitContext:
@@ -31,11 +35,17 @@ def read_fit(model: Any, X: Any, sample_weight: Any, random_state: Any) -> FitCo
     scaling = scaled_by(pipeline_scaling(model))
     model, X, names = unwrap_pipeline(model, X)
     _check_model(model)
-    lacks = dict(capabilities_of(model).lacks)
+    lacks, table = dict(capabilities_of(model).lacks), None
     if ROWS in lacks:  # only the labels are known; the rows are placeholders
         labels, centers = np.asarray(model.labels_), None
         n, rows = len(labels), np.zeros((len(labels), 1))
         index: Ints = np.arange(n)
+        weight = validation.check_weights(sample_weight, n)
+    elif takes_categories(model):
+        table, centers = rows_for(model, X, "diagnose"), None
+        labels = np.asarray(without_feature_names(model).predict(table)).astype(np.int32)
+        rows, names = _compared(model, table)
+        n, index = len(rows), np.arange(len(rows))
         weight = validation.check_weights(sample_weight, n)
     else:
         rows, names = _rows(model, X, names)
@@ -55,10 +65,20 @@ def read_fit(model: Any, X: Any, sample_weight: Any, random_state: Any) -> FitCo
         raise ValueError("No row of X has both a weight > 0 and a cluster. Check sample_weight.")
     if not kept.all():
         rows, labels, index, counts = rows[kept], labels[kept], index[kept], counts[kept]
+        table = None if table is None else table[kept]
     shown = range(rows.shape[1]) if names is None else map(str, names)
-    return FitContext(
+    context = FitContext(
         model, k, tuple(shown), centers, lacks, rows, counts, labels, index, n, entropy, scaling
     )
+    return replace(context, table=table)
+
+
+def _compared(model: Any, table: ColumnTable) -> tuple[Any, Any]:
+    """Rows of numbers and categories as the model compares them, and the names of its columns."""
+    pairs = capabilities_of(model).pairs
+    assert pairs is not None
+    rows = np.asarray(pairs(table)[0], dtype=np.float64)
+    return rows, table.names if len(table.names) == rows.shape[1] else None
 
 
 def _check_model(model: Any) -> None:

@@ -102,8 +102,8 @@ def _without_tiny_clusters(sample: RowSample) -> tuple[RowSample, int]:
     large = np.bincount(sample.labels) > NEIGHBOURS
     kept = np.flatnonzero(large[sample.labels])
     number = np.cumsum(large) - 1
-    rows, weight, labels, note = sample
-    smaller = RowSample(rows[kept], weight[kept], number[labels[kept]], note)
+    labels = number[sample.labels[kept]]
+    smaller = RowSample(sample.rows[kept], sample.weight[kept], labels, sample.note)
     return smaller, int(large.sum())
 
 

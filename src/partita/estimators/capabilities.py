@@ -110,6 +110,11 @@ class Capabilities:
     # (X, weight, workers) -> `CertifiedPartition`, where that of the centers is not what J is of
     certified: Callable[..., Any] | None = None
     replay: Replay | None = None
+    # what rows without a cluster are, for the place after "left out: 3 rows (5 %), ";
+    # empty if every row has one
+    left_out: str = ""
+    # -> facts about the fit that only this member has: names and sentences, for people
+    facts: Callable[[], list[tuple[str, str]]] | None = None
     searches: bool = False  # `fit` accepts quality="balanced" and quality="best"
 
     @property

@@ -28,7 +28,8 @@ class FitReference:
         The part of the (weight of the) rows in each cluster.
     mean, deviation : ndarray of shape (d,) or None
         Mean and standard deviation of the features over the rows within reach, as the model was
-        fitted to them. None if the model was fitted to a matrix between rows.
+        fitted to them. None if the model was fitted to a matrix between rows, or to a table with
+        categories.
     rows : int
         The number of rows.
     """
@@ -52,7 +53,7 @@ class FitReference:
         unrelated = None if capabilities.unrelated is None else capabilities.unrelated()
         reach = cluster_reach(distance, labels, k, about_means=about_means, unrelated=unrelated)
         mean = deviation = None
-        if capabilities.input == needs.ROWS:
+        if capabilities.input == needs.ROWS and capabilities.mixed is None:
             within = (labels >= 0) & ~beyond_reach(distance, labels, reach)
             mean, deviation = moments(X, within, weight)
         return cls(reach, shares(labels, k, weight), mean, deviation, len(labels))

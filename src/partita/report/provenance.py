@@ -39,6 +39,8 @@ def provenance_of(
         ("Preparation", "; ".join(_line(text, 300) for text in told_plan(fitted))),
         ("Weights", _weights(data)),
         ("Model", safe_line(_model(data.model, data.fitted.no_rows), 600)),
+        ("Left out", _line(summary.left_out.removeprefix("left out: "), 200)),
+        *((name, safe_line(text, 600)) for name, text in summary.facts),
         ("Start", _start(data)),
         ("Objective", _objective(quality)),
         ("Certificate", "" if summary.certified is None else safe_line(summary.certified, 600)),

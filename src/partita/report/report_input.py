@@ -12,6 +12,7 @@ from partita._common import parameters as accept
 from partita._common.array_types import Array, Floats, Ints
 from partita._common.number_arrays import as_any_array
 from partita._common.parameters import Got, must_be
+from partita.chart_layout.mixed_places import Places, places_of
 from partita.chart_layout.model_rows import feature_names
 from partita.diagnosis import Finding
 from partita.estimators import validation
@@ -23,10 +24,13 @@ from partita.estimators.fitted_models import (
     without_feature_names,
 )
 from partita.estimators.pipeline_scaling import pipeline_scaling
+from partita.estimators.table_rows import rows_for, takes_categories
 from partita.model_file.group_naming import check_group_names
 from partita.report.page_text import safe_line
 from partita.report.sampled_fit import SampledFit
 from partita.source.category_column import CategoryColumn
+from partita.source.column_table import ColumnTable
+from partita.source.mixed_rows import MixedView
 from partita.tables.category_columns import encode_categories
 from partita.tables.preparation_plan import Plan
 
@@ -75,7 +79,8 @@ class Fitted:
     X : array or CSR matrix of shape (n, d)
         The rows as they were clustered: scaled, without missing values.
     original : array or CSR matrix of shape (n, d), optional
-        The same rows in the user's units; NaN where a value was missing.
+        The same rows in the user's units; NaN where a value was missing. Of a table with
+        categories, only its numbers.
     names, ids : sequences, optional
         Of the features (d,) and of the rows (n,).
     weight, labels : arrays of shape (n,), optional
@@ -196,9 +201,9 @@ class ReportInput:
     fitted: Fitted
     model: Any  # without the names of columns
     k: int
-    rows: Any  # (n, d) as clustered, dense or CSR; or a matrix in their place
-    original: Any  # (n, d) in the user's units
-    names: tuple[str, ...]  # of the features, as they are shown
+    rows: Any  # (n, d) as clustered, dense or CSR; a `ColumnTable`; or a matrix in their place
+    original: Any  # (n, d) in the user's units; of a table with categories, its numbers
+    names: tuple[str, ...]  # of the features (of the numbers), as they are shown
     labels: Ints  # (n,); −1 for rows without a cluster
     weight: Floats  # (n,)
     ids: Any  # (n,) or None
@@ -208,7 +213,9 @@ class ReportInput:
     cluster_counts: Ints  # (k,) rows with weight of each cluster
     cluster_rows: Sequence[Ints]  # (k,) the rows of each cluster
     categories: Mapping[str, CategoryColumn]
+    used_categories: tuple[str, ...]  # those of `categories` that are features
     unused: Mapping[str, Floats]  # (n,) columns of numbers that are not features
+    places: Places | None  # where rows with categories are drawn; None: as they are
     given_names: tuple[str | None, ...]  # (k,) of the clusters; None: to be proposed
     group_names: tuple[str, ...] = ()  # (k,), once all are known
 
@@ -241,6 +248,16 @@ class ReportInput:
     def min_rows(self) -> int:
         """The number of rows from which a group, a category or a bin may be told."""
         return MIN_TOLD_ROWS if self.fitted.no_rows else 1
+
+    @property
+    def points(self) -> Any:
+        """The rows (n, m) as points, dense or CSR."""
+        return self.rows if self.places is None else self.places.values
+
+    @property
+    def point_names(self) -> tuple[str, ...]:
+        """The names (m,) of the columns of `points`."""
+        return self.names if self.places is None else self.places.names
 
     @property
     def is_told(self) -> Array:
@@ -318,10 +335,14 @@ def check_input(fitted: Fitted) -> ReportInput:
     given, fitted = fitted, _unwrapped(fitted)
     check_fitted(fitted.model)
     is_matrix = capabilities_of(fitted.model).takes_matrix
-    rows, original = _checked_rows(fitted, is_matrix)
-    names = feature_names(fitted.model, fitted.X, original.shape[1], fitted.names, "names")
+    model, view = without_feature_names(fitted.model), None
+    if takes_categories(model):
+        rows, original, view = _checked_table(fitted)
+        names = list(view.number_names)
+    else:
+        rows, original = _checked_rows(fitted, is_matrix)
+        names = feature_names(fitted.model, fitted.X, original.shape[1], fitted.names, "names")
     n = rows.shape[0]
-    model = without_feature_names(fitted.model)
     kept = np.arange(n) if fitted.kept is None else check_numbers("kept", fitted.kept, n)
     ids = _as_sequence(fitted.ids)
     if ids is not None:
@@ -333,9 +354,11 @@ def check_input(fitted: Fitted) -> ReportInput:
     k = count_clusters(model)
     labels = _checked_labels(model, rows, fitted.labels, k)
     inside, order = labels >= 0, np.argsort(labels, kind="stable")
-    categories = {
+    used = {} if view is None else {safe_line(name): c for name, c in view.categories.items()}
+    categories = used | {
         name: _checked_categories(name, values, n)
         for name, values in (fitted.categories or {}).items()
+        if name not in used
     }
     return ReportInput(
         fitted=fitted,
@@ -353,6 +376,8 @@ def check_input(fitted: Fitted) -> ReportInput:
         cluster_counts=np.bincount(labels[inside & (weight > 0)], minlength=k),
         cluster_rows=np.split(order, np.searchsorted(labels[order], np.arange(k + 1)))[1:-1],
         categories=categories,
+        used_categories=tuple(used),
+        places=None if view is None else places_of(view),
         unused={name: _checked_numbers(name, v, n) for name, v in (fitted.unused or {}).items()},
         given_names=check_group_names(_given_names(given), k) or (None,) * k,
     )
@@ -391,6 +416,24 @@ def _checked_rows(fitted: Fitted, is_matrix: bool) -> tuple[Any, Any]:
             "holds the same rows in other units."
         )
     return rows, original
+
+
+def _checked_table(fitted: Fitted) -> tuple[ColumnTable, Floats, MixedView]:
+    """The rows as clustered, their numbers in the user's units, and both kinds of columns."""
+    table = rows_for(fitted.model, fitted.X, "a report")
+    mixed = capabilities_of(fitted.model).mixed
+    assert mixed is not None
+    view = mixed(table)
+    if fitted.original is None:
+        return table, view.numbers, view
+    original = validation.as_rows(fitted.original, "a report", "original")
+    if original.shape != view.numbers.shape:
+        got, wanted = original.shape, view.numbers.shape
+        raise ValueError(
+            f"`original` must have the shape of the numbers in X, {wanted}, got {got}. It holds "
+            "the same numbers in other units."
+        )
+    return table, original, view
 
 
 def _checked_labels(model: Any, rows: Any, given: Any, k: int) -> Ints:

@@ -12,6 +12,7 @@ from partita._common.array_types import Array, Floats, Ints
 from partita._common.parameters import Got, must_be
 from partita._common.text import format_number
 from partita.source.category_column import CategoryColumn
+from partita.source.column_table import ColumnTable
 from partita.source.dataframes import is_frame
 from partita.source.mixed_columns import (
     MISSING,
@@ -138,7 +139,9 @@ def learn_features(
 
 
 def read_columns(X: Any, chosen: set[int]) -> list[Floats | Factor]:
-    """Read the columns of a dataframe, or of an array (n, d)."""
+    """Read the columns of a dataframe, of an array (n, d), or of a `ColumnTable`."""
+    if isinstance(X, ColumnTable):
+        return X.read(chosen)
     return frame_columns(X, chosen) if is_frame(X) else array_columns(X, chosen)
 
 

@@ -74,7 +74,9 @@ def _lacks(model: Any) -> dict[str, str]:
         lacks |= lacking(f"metric={model.metric!r} is not Euclidean", needs.SPACE, needs.CELLS)
     if model.metric not in _ADDITIVE_METRICS:
         lacks[needs.FEATURES] = f"metric={model.metric!r} decides what a feature counts"
-    if model.k_range is not None or getattr(model, "start_", None) is None:
+    if isinstance(model.metric, str) and model.metric == GOWER:
+        lacks[needs.REPLAY] = "categories have no coordinates in which medoids could move"
+    elif model.k_range is not None or getattr(model, "start_", None) is None:
         lacks[needs.REPLAY] = (
             "only fits by the methods fasterpam, pam and alternate with a given n_clusters can be "
             "repeated"
