@@ -131,7 +131,7 @@ def _position(parameter: str, column: Any, names: list[Any], d: int) -> int:
 
 
 def as_table(X: Any, name: str) -> Any:
-    """Return a dataframe or a `ColumnTable` as it is, else an array (n, d) of numbers or objects."""
+    """Return a dataframe or a `ColumnTable` as it is, else an array of numbers or objects."""
     from sklearn.utils import check_array
 
     if X is None:

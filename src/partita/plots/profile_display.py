@@ -64,8 +64,9 @@ class ProfileDisplay(Display):
         rows = model_rows.select_rows(model, X, sample_weight, names=names, most=None)
         centers = None if model_rows.is_spherical(model) else model_rows.centers_of(model)
         k = count_clusters(model)
-        values, names = rows.values, [name for name in rows.names if name]
-        if rows.placed:  # columns beyond are zeros
+        values, names = rows.values, rows.names
+        if rows.placed:  # columns without a name are zeros
+            names = [name for name in names if name]
             values = values[:, : len(names)]
         profile = cluster_profile(values, rows.labels, rows.weight, k, centers)
         order = profile.order[:most]
