@@ -188,6 +188,7 @@ void bind_medoid_swaps(nb::module_& m);
 void bind_split_layers(nb::module_& m);
 void bind_pairwise(nb::module_& m);
 void bind_gower(nb::module_& m);
+void bind_mixed_costs(nb::module_& m);
 void bind_gram_sums(nb::module_& m);
 void bind_silhouette_sums(nb::module_& m);
 void bind_local_search(nb::module_& m);

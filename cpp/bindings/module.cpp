@@ -49,6 +49,7 @@ NB_MODULE(core, m) {
     bind_split_layers(m);
     bind_pairwise(m);
     bind_gower(m);
+    bind_mixed_costs(m);
     bind_gram_sums(m);
     bind_silhouette_sums(m);
     bind_local_search(m);

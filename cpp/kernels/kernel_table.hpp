@@ -96,10 +96,27 @@ struct Kernels {
     ByteKernels<T> bytes;
 };
 
+// Kernels for rows of numbers and categories, by the type of the codes.
+template <class Code>
+struct MixedKernels {
+    std::size_t (*scratch)(std::size_t p, std::size_t k);
+    PassCounts (*assign)(const MixedPanels<Code>&, std::size_t, const PrototypeView<Code>&,
+                         std::int32_t*, double*, unsigned char*);
+    void (*columns)(const MixedPanels<Code>&, std::size_t, const PrototypeView<Code>&, double*,
+                    std::size_t, unsigned char*);
+    void (*gain)(const MixedPanels<Code>&, std::size_t, const PrototypeView<Code>&, const double*,
+                 const double*, double*, unsigned char*);
+    void (*lower)(const MixedPanels<Code>&, std::size_t, const PrototypeView<Code>&, double*,
+                  const double*, double*, unsigned char*);
+    void (*count)(const CodeMoves<Code>&, std::size_t);
+};
+
 struct KernelTable {
     const char* name;
     Kernels<float> single;
     Kernels<double> full;
+    MixedKernels<std::uint8_t> byte_codes;
+    MixedKernels<std::int32_t> word_codes;
     void (*summarise)(const SumView&, double, std::size_t, std::size_t, const double*, double*,
                       double*, double*, double*);
     void (*square_norms)(const double*, std::size_t, std::size_t, double*);

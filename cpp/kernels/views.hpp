@@ -326,6 +326,43 @@ struct MixedFeatures {
     const double* weight;  // (d)
 };
 
+// The code of a missing category, the largest of its type.
+template <class Code>
+constexpr Code kMissingCode = static_cast<Code>(sizeof(Code) == 1 ? 255 : 2147483647);
+
+// Rows of numbers and categories in panels of kPanelRows, padded with any values: see
+// mixed_costs.hpp.
+template <class Code>
+struct MixedPanels {
+    std::size_t p, q;
+    const double* numbers;  // (panels, p, kPanelRows)
+    const Code* codes;      // (panels, q, kPanelRows)
+};
+
+// Prototypes of clusters: a center relative to the origin, and a mode.
+template <class Code>
+struct PrototypeView {
+    std::size_t k, p, q;
+    const double* centers;  // (k, p)
+    const double* origin;   // (p)
+    const Code* modes;      // (k, q)
+    double gamma;           // the cost of a code that is not the mode
+};
+
+// Rows that move between clusters, and the counts of the levels of their codes.
+template <class Code>
+struct CodeMoves {
+    std::size_t count, q;
+    const Code* codes;           // (panels, q, kPanelRows)
+    const std::int64_t* offset;  // (q + 1) first level of each column
+    const std::int64_t* rows;    // (count)
+    const std::int32_t* before;  // (count) −1: none
+    const std::int32_t* after;   // (count)
+    const std::int64_t* times;   // (count) how often a row counts, or null: once
+    std::int64_t* counts;        // (k, stride)
+    std::size_t stride;
+};
+
 // Rows sorted by cluster: see silhouette_sums.hpp.
 struct ClusterView {
     std::size_t k, d;

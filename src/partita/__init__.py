@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from partita.estimators.kmeans import KMeans
     from partita.estimators.medoids.estimator import KMedoids
     from partita.estimators.minibatch import MiniBatchKMeans
+    from partita.estimators.prototypes.estimator import KPrototypes
     from partita.estimators.registry import register
     from partita.estimators.spherical import SphericalKMeans
     from partita.estimators.trimmed import TrimmedKMeans
@@ -69,6 +70,7 @@ _HOME = {
     "IndefiniteKernelWarning": "partita._common.warnings",
     "KMeans": "partita.estimators.kmeans",
     "KMedoids": "partita.estimators.medoids.estimator",
+    "KPrototypes": "partita.estimators.prototypes.estimator",
     "KernelKMeans": "partita.estimators.kernel.estimator",
     "MergeTree": "partita.merging.tree",
     "MiniBatchKMeans": "partita.estimators.minibatch",
@@ -122,6 +124,7 @@ __all__ = [
     "IndefiniteKernelWarning",
     "KMeans",
     "KMedoids",
+    "KPrototypes",
     "KernelKMeans",
     "MergeTree",
     "MiniBatchKMeans",

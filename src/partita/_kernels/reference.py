@@ -16,6 +16,7 @@ from partita._kernels.gower import *
 from partita._kernels.gram_sums import *
 from partita._kernels.local_search import *
 from partita._kernels.medoid_swaps import *
+from partita._kernels.mixed_costs import *
 from partita._kernels.pairwise import *
 from partita._kernels.panel_passes import *
 from partita._kernels.pruned_passes import *

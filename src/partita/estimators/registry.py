@@ -15,6 +15,7 @@ _BUILT_IN = {
     "KMeans": "partita.estimators.kmeans",
     "KernelKMeans": "partita.estimators.kernel.estimator",
     "KMedoids": "partita.estimators.medoids.estimator",
+    "KPrototypes": "partita.estimators.prototypes.estimator",
     "MiniBatchKMeans": "partita.estimators.minibatch",
     "SphericalKMeans": "partita.estimators.spherical",
     "TrimmedKMeans": "partita.estimators.trimmed",

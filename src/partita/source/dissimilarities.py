@@ -147,7 +147,9 @@ def pack_panels(rows: Floats) -> Array:
     n, d = rows.shape
     panels = np.zeros((-(-n // PANEL_ROWS), d, PANEL_ROWS), rows.dtype)
     full = n // PANEL_ROWS * PANEL_ROWS
-    panels[: n // PANEL_ROWS] = rows[:full].reshape(-1, PANEL_ROWS, d).transpose(0, 2, 1)
+    panels[: n // PANEL_ROWS] = (
+        rows[:full].reshape(n // PANEL_ROWS, PANEL_ROWS, d).transpose(0, 2, 1)
+    )
     if full < n:
         panels[-1, :, : n - full] = rows[full:].T
     return panels

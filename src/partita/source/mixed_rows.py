@@ -102,6 +102,17 @@ class MixedFeatures:
             _check_kind(name, known, column)
         return _rows(columns, self.levels)
 
+    def decode(self, rows: MixedRows) -> Array:
+        """Return rows as a table of their own: floats, or objects where there are categories."""
+        if not len(self.category_columns):
+            return rows.numbers.copy()
+        out = np.empty((rows.n, len(self.names)), dtype=object)
+        out[:, self.number_columns] = rows.numbers
+        for i, t in enumerate(self.category_columns):
+            known = [*self.categories[i], None]  # None is missing
+            out[:, t] = [known[code] for code in rows.codes[:, i]]
+        return out
+
     def view(self, rows: MixedRows, embedded: Floats | None = None) -> MixedView:
         """Return rows with the names of their columns and categories."""
         pairs = zip(self.category_names, self.categories, rows.codes.T, strict=True)

@@ -236,7 +236,7 @@ class KMedoids(Clusterer):
             coded, weight = gower.coded(mixed), validation.check_weights(sample_weight, mixed.n)
 
             def centers(medoids: Ints) -> Array:
-                return gower.decoded(mixed.take(medoids))
+                return gower.features.decode(mixed.take(medoids))
 
             table, candidates = gower.table(coded, workers), gower.candidates(coded, weight)
             return ReadRows(X, coded, features, table, gower, centers, candidates)

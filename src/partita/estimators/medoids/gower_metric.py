@@ -75,7 +75,7 @@ class GowerMetric:
 
     def rows_at(self, estimator: Any, X: Any, places: Ints) -> Array:
         """Return some rows of X as the centers of a model."""
-        return self.decoded(check_mixed_rows(estimator, X, self.features).take(places))
+        return self.features.decode(check_mixed_rows(estimator, X, self.features).take(places))
 
     def view(self, estimator: Any, X: Any) -> MixedView:
         """Return rows as descriptions and displays need them."""
@@ -102,18 +102,6 @@ class GowerMetric:
     def between(self, rows: Floats, centers: Floats, workers: Workers) -> tuple[Floats, float]:
         """Return the dissimilarities (n, k) of coded rows, and their unit."""
         return self.table(rows, workers).to_rows(centers).T, 1.0
-
-    def decoded(self, rows: MixedRows) -> Array:
-        """Return rows as a table of their own: floats, or objects where there are categories."""
-        features = self.features
-        if not len(features.category_columns):
-            return rows.numbers.copy()
-        out = np.empty((rows.n, len(features.names)), dtype=object)
-        out[:, features.number_columns] = rows.numbers
-        for i, t in enumerate(features.category_columns):
-            known = [*features.categories[i], None]  # None is missing
-            out[:, t] = [known[code] for code in rows.codes[:, i]]
-        return out
 
 
 def learn_gower(

@@ -187,6 +187,8 @@ def _restore_gower(saved: FieldReader, k: int, d: int) -> tuple[GowerMetric, Any
     codes = saved.ints("codes", (k, len(counts)), -1, MAX_LEVELS)
     if np.isinf(numbers).any() or (codes >= counts).any():
         raise ValueError("numbers must be finite or missing, and codes those of known categories")
-    centers = metric.decoded(MixedRows(numbers, np.ascontiguousarray(codes, dtype=np.int32)))
+    centers = metric.features.decode(
+        MixedRows(numbers, np.ascontiguousarray(codes, dtype=np.int32))
+    )
     metric.compared(centers)  # every row must have a value
     return metric, centers

@@ -1,0 +1,1 @@
+"""K-prototypes: tables of numbers and categories."""
