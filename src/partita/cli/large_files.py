@@ -11,6 +11,7 @@ from partita._common.memory import free_memory
 from partita._common.text import listed, quoted
 from partita.cli import prepared_data
 from partita.cli.feature_choice import choose_features, choose_scaling
+from partita.cli.method_choice import is_auto
 from partita.cli.method_options import MethodOptions
 from partita.cli.options import ColumnOptions, ReadOptions
 from partita.cli.prepared_data import PreparedData
@@ -77,10 +78,15 @@ def prepare(
     blocks = blocks_beyond(read, limit)
     if blocks is None:
         return prepared_data.prepare(prepared_data.read(read), columns, method)
-    if method.method not in BLOCK_METHODS:
+    if is_auto(method):
+        method = replace(method, method=BLOCK_METHODS[0])
+    if method.method not in BLOCK_METHODS or columns.missing == "partial":
+        partial = (
+            ", --missing partial" * (columns.missing == "partial") * (method.method == "kmeans")
+        )
         raise TableError(
-            f"{blocks.name} does not fit memory, and --method {method.method} needs all rows at "
-            f"once. Use --method {BLOCK_METHODS[0]}, fewer rows, or a larger --memory-limit."
+            f"{blocks.name} does not fit memory, and --method {method.method}{partial} needs all "
+            f"rows at once. Use --method {BLOCK_METHODS[0]}, fewer rows, or a larger --memory-limit."
         )
     return prepare_blocks(blocks, columns, method, memory_allowed(limit))
 

@@ -21,6 +21,7 @@ from partita.cli.option_values import KRequest
 from partita.cli.options import SendingOptions
 from partita.cli.prepared_data import PreparedData, column_remarks
 from partita.cli.row_noun import ids_of_rows, noun_of_rows
+from partita.estimators.capabilities import set_known
 from partita.halting import StopReason
 from partita.model_file.group_naming import GroupNames
 from partita.new_rows.fit_reference import FitReference, shares
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from partita.cli.progress_bar import ProgressReporter
 
 AS_IT_IS = SendingOptions()
+ONE_FIT_METHODS = ("trimmed", "bisecting", "balanced")  # whose starts are part of a fit
 NO_FILES: Mapping[str, Any] = MappingProxyType({})  # of checkpoints
 
 
@@ -72,6 +74,7 @@ def cluster(
     files: Mapping[str, Any] = NO_FILES,
 ) -> FitOutcome:
     """Fit the requested number of clusters, or choose it; `files` are those of checkpoints."""
+    method = prepared.method or method
     _check_row_count(prepared, k)
     if method.method == "spherical" and method.zero_rows in (None, "error"):
         _check_zero_rows(prepared)
@@ -151,7 +154,7 @@ def _fit(
             random_state=method.random_state,
             callback=reporter.sweep_callback,
         )
-        model = sweep.model().set_params(memory_limit=None)
+        model = set_known(sweep.model(), memory_limit=None)
     if not sweep.complete:
         return model, sweep
     has_all_rows = prepared.streamed is None or not prepared.is_sample
@@ -172,7 +175,9 @@ def _fit_best(
     X, weight = prepared.rows_to_fit
     runs = estimator.n_init if isinstance(estimator.n_init, int) else None
     quality = getattr(estimator, "quality", None)
-    is_plain = quality == "fast" or (quality is None and runs is not None)
+    method = prepared.method.method if prepared.method is not None else ""
+    has_own_starts = method in ONE_FIT_METHODS
+    is_plain = quality == "fast" or (quality is None and (runs is not None or has_own_starts))
     if is_plain and first is not None:
         return first
     callback = reporter.fit_callback(prepared.n_used, runs, estimator.max_iter)
@@ -182,7 +187,7 @@ def _fit_best(
             model = fit_several_starts(estimator, X, weight, first=first, **files)
         else:
             model = estimator.fit(X, sample_weight=weight, **files)
-    return model.set_params(callback=None, memory_limit=None)
+    return set_known(model, callback=None, memory_limit=None)
 
 
 def named(outcome: FitOutcome, given: GroupNames, sending: SendingOptions) -> FitOutcome:
@@ -253,14 +258,15 @@ def report_input(
     prepared, selection = outcome.prepared, outcome.prepared.selection
     squared = capabilities_of(outcome.model).squared
     names = prepared.model_names
-    original = selection.X if names == selection.names else prepared.X
+    has_units = names == selection.names or prepared.is_mixed
+    original = selection.X if has_units else prepared.X
     sampled = _sampled(outcome)
     cut_short = ["the fit was interrupted; this is its best result so far"]
     return Fitted(
         model=_described(outcome),
         X=prepared.X,
         original=original,
-        names=names,
+        names=None if prepared.is_mixed else names,
         ids=ids_of_rows(prepared),
         weight=selection.weight,
         scaling=prepared.scaling,

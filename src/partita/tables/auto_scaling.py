@@ -97,6 +97,17 @@ def with_fences(scaling: Scaling, X: Any, weight: Any = None) -> Scaling:
     return replace(scaling, low=low, high=high)
 
 
+def without_limits(scaling: Scaling) -> Scaling:
+    """Return the scaling without its limits: outliers keep their distance.
+
+    Except that values below those of a feature with a logarithm have none.
+    """
+    if scaling.logged is None:
+        return scaling
+    low = np.where(scaling.logged, scaling.low, -np.inf)
+    return replace(scaling, low=low, high=np.full(len(low), np.inf))
+
+
 def log_offset(x: Floats, weight: Floats | None, q: Floats) -> float | None:
     """Return c if the feature is to be ln(x + c), else None; c > 0 only if there are zeros.
 
