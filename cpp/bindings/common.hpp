@@ -191,5 +191,6 @@ void bind_gower(nb::module_& m);
 void bind_gram_sums(nb::module_& m);
 void bind_silhouette_sums(nb::module_& m);
 void bind_local_search(nb::module_& m);
+void bind_transport(nb::module_& m);
 
 }  // namespace partita::binding
