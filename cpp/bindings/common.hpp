@@ -192,5 +192,6 @@ void bind_mixed_costs(nb::module_& m);
 void bind_gram_sums(nb::module_& m);
 void bind_silhouette_sums(nb::module_& m);
 void bind_local_search(nb::module_& m);
+void bind_transport(nb::module_& m);
 
 }  // namespace partita::binding

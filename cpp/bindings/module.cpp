@@ -53,6 +53,7 @@ NB_MODULE(core, m) {
     bind_gram_sums(m);
     bind_silhouette_sums(m);
     bind_local_search(m);
+    bind_transport(m);
     m.def("spin", &spin, "rounds"_a, "single"_a);
     m.def("instruction_sets", &instruction_sets);
     m.def("instruction_set", [] { return std::string(table().name); });

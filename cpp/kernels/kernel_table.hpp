@@ -133,6 +133,9 @@ struct KernelTable {
                              double*, double*);
     std::size_t (*search_scratch)(std::size_t n, std::size_t k, std::size_t d);
     SearchEnd (*local_search)(const SearchView&, bool, std::int32_t, unsigned char*);
+    std::size_t (*transport_scratch)(std::size_t k, std::size_t capacity);
+    void (*transport_begin)(const TransportView&, unsigned char*);
+    std::int64_t (*transport_run)(const TransportView&, std::int64_t, unsigned char*);
     void (*split_points)(const LineView&, const LayerView&, std::size_t, std::size_t, std::size_t);
     void (*split_costs)(const LineView&, const LayerView&, std::size_t, std::size_t);
 };

@@ -24,6 +24,7 @@ from partita._kernels.seeding import *
 from partita._kernels.silhouette_sums import *
 from partita._kernels.sparse_rows import *
 from partita._kernels.split_layers import *
+from partita._kernels.transport import *
 
 
 def instruction_sets() -> list[str]:

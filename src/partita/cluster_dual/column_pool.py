@@ -170,8 +170,8 @@ class ColumnPool:
         keeps = (-solution.ineqlin.marginals * self.width > MIN_MULTIPLIER) & ~is_fixed
         return point, keeps
 
-    def cover(self) -> FractionalCover:
-        """Solve the linear programme over the clusters of the pool."""
+    def cover(self) -> FractionalCover | None:
+        """Solve the linear programme over the clusters of the pool; None if the solver fails."""
         n, m = len(self.problem.points), len(self.cost)
         solution = linprog(
             np.append(-np.ones(n), float(self.problem.k)),
@@ -180,6 +180,8 @@ class ColumnPool:
             bounds=[(0, None)] * (n + 1),
             method="highs",
         )
+        if solution.x is None:
+            return None
         share = -solution.ineqlin.marginals
         value = -float(solution.fun) / self.scale + self.problem.constant
         taken = share > 1e-9

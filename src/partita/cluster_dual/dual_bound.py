@@ -55,6 +55,8 @@ def raise_bound(
         if low >= target:
             break
         cover = pool.cover()
+        if cover is None:
+            break
         step = STEP_TO_COVER * (cover.value - low)
         is_stuck = before == (low, cover.value) or step < MIN_PROGRESS * (target - low)
         is_better = cover.value < target and cover.partition() is not None

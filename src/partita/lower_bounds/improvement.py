@@ -100,7 +100,7 @@ def _bounds(
     for value in principal_axes_bound(standard):
         yield None if value is None else LowerBound(convert(value), "principal axes")
     semidefinite = _semidefinite(standard, conversion)
-    if _suits_dual(standard):
+    if standard.rows is not None and suits_dual(*standard.rows.shape):
         end = listener.share_of_time(SEMIDEFINITE_SHARE)
         for bound in semidefinite:
             yield bound
@@ -125,10 +125,9 @@ def _on_a_line(x: Floats, weight: Floats, k: int) -> LowerBound:
     return LowerBound(found.lower_bound, "dynamic programming", is_exact=found.is_proven)
 
 
-def _suits_dual(standard: StandardProblem) -> bool:
-    if standard.rows is None or standard.n > MAX_ROWS_OF_DUAL:
-        return False
-    return bool(standard.rows.shape[1] <= MAX_FEATURES_OF_DUAL)
+def suits_dual(n: int, d: int) -> bool:
+    """Return whether prices of n points of d features are found in seconds."""
+    return n <= MAX_ROWS_OF_DUAL and d <= MAX_FEATURES_OF_DUAL
 
 
 def _dual(

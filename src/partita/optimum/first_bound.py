@@ -14,7 +14,7 @@ import numpy as np
 
 from partita._common.array_types import Ints
 from partita.cluster_dual.cluster_problem import ClusterProblem
-from partita.lower_bounds.improvement import MAX_FEATURES_OF_DUAL, MAX_ROWS_OF_DUAL, improve_bounds
+from partita.lower_bounds.improvement import improve_bounds, suits_dual
 from partita.lower_bounds.problem import BoundProblem
 from partita.lower_bounds.record import LowerBound
 
@@ -43,9 +43,9 @@ def first_bound(
         report(bound.value)
         return bound.value >= target
 
-    now, (n, d) = time.monotonic(), root.points.shape
+    now = time.monotonic()
     seconds = TIME_SHARE * (deadline - now)
-    if n <= MAX_ROWS_OF_DUAL and d <= MAX_FEATURES_OF_DUAL:
+    if suits_dual(*root.points.shape):
         seconds = min(seconds, FEW_ROWS_SECONDS)
     end = None if math.isinf(seconds) else now + seconds
     problem = BoundProblem(root.k, root.weight, labels, rows=root.points)

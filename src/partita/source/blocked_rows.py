@@ -173,9 +173,10 @@ class BlockedRows(ABC):
             rows = np.repeat(np.arange(self.n), repeats)
         else:
             multiples = np.arange(most) * GOLDEN_RATIO
-            rows = ((multiples - np.floor(multiples)) * count).astype(np.intp) // unit
+            drawn: Ints = ((multiples - np.floor(multiples)) * count).astype(np.intp) // unit
+            rows = drawn
             if times is not None:
-                rows = np.searchsorted(np.cumsum(times), rows, side="right")
+                rows = np.searchsorted(np.cumsum(times), drawn, side="right")
         return np.asarray(self.read_rows(rows), dtype=np.float64)
 
     def total_count(self) -> int:

@@ -40,7 +40,7 @@ from partita.trace import Callback
 Parts = Iterator[tuple[slice, Floats, float]]
 
 
-class ReadRows(NamedTuple):
+class MedoidRows(NamedTuple):
     """The rows of a fit, or a matrix between them."""
 
     data: Any  # for a callable that makes a start
@@ -222,7 +222,7 @@ class KMedoids(Clusterer):
         self._n_features_out = len(medoids)
         return self
 
-    def _read(self, X: Any, sample_weight: Any, workers: Workers) -> ReadRows:
+    def _read(self, X: Any, sample_weight: Any, workers: Workers) -> MedoidRows:
         """Return what was read of X, and the dissimilarities of its rows."""
         check_metric(self.metric, self.metric_params)
         if self.metric == "precomputed":
@@ -230,7 +230,7 @@ class KMedoids(Clusterer):
             features = {"n_features_in_": table.n}
             if getattr(X, "ndim", 2) == 2:
                 features = {**validation.feature_attributes(X), **features}
-            return ReadRows(X, None, features, table, None, lambda _: None)
+            return MedoidRows(X, None, features, table, None, lambda _: None)
         if isinstance(self.metric, str) and self.metric == GOWER:
             mixed, gower, features = learn_gower(self, X, self.metric_params, sample_weight)
             coded, weight = gower.coded(mixed), validation.check_weights(sample_weight, mixed.n)
@@ -239,14 +239,14 @@ class KMedoids(Clusterer):
                 return gower.features.decode(mixed.take(medoids))
 
             table, candidates = gower.table(coded, workers), gower.candidates(coded, weight)
-            return ReadRows(X, coded, features, table, gower, centers, candidates)
+            return MedoidRows(X, coded, features, table, gower, centers, candidates)
         rows, features = validation.check_fit_rows(self, X)
         metric = Metric(self.metric, self.metric_params, rows)
         if self.metric_params and not callable(self.metric):
             metric.check(rows[:2])
         rows = metric.checked(rows, features.get("feature_names_in_"))
         table = metric.table(rows, workers)
-        return ReadRows(rows, rows, features, table, metric, rows.__getitem__)
+        return MedoidRows(rows, rows, features, table, metric, rows.__getitem__)
 
     @staticmethod
     def _parts(

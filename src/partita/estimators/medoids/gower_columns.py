@@ -1,4 +1,4 @@
-"""What Gower's dissimilarity does with each column: the user's wishes, and what a fit learns."""
+"""Columns under Gower's dissimilarity: the user's wishes, and what a fit learns of each."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PRESENT = True  # in a column of booleans, or of 0 and 1
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What the user says of the columns, by position."""
+    """Wishes of the user for the columns, by position."""
 
     categorical: frozenset[int]  # nominal, whatever they hold
     ordinal: Mapping[int, list[Any] | None]  # the levels in their order, if given
@@ -101,7 +101,8 @@ def _order(column: int, levels: Any) -> list[Any]:
 
 
 def _weights(given: Any, X: Any, d: int) -> Floats:
-    parameter, weights = "metric_params['weights']", np.ones(d)
+    parameter = "metric_params['weights']"
+    weights: Floats = np.ones(d)
     if isinstance(given, Mapping):
         for column, weight in given.items():
             check(f"{parameter}[{column!r}]", weight, accept.number(0))
@@ -113,7 +114,8 @@ def _weights(given: Any, X: Any, d: int) -> Floats:
             raise must_be(parameter, wanted, Got(f"an array of shape {weights.shape}"))
     if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
         raise must_be(parameter, "finite and >= 0, and > 0 for a column", given)
-    return weights / weights.max()
+    weights /= weights.max()
+    return weights
 
 
 # --- what a fit learns ----------------------------------------------------------------------------
@@ -121,7 +123,7 @@ def _weights(given: Any, X: Any, d: int) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GowerColumn:
-    """How a column counts, and what its values stand for.
+    """The way a column counts, and what its values stand for.
 
     A number stands for itself, or, in an ordinal column, for its rank among `values`. Of
     categories, `values` has what each level stands for, and at the end what an unseen one does:
@@ -169,7 +171,7 @@ def learn_columns(
         kind = _kind(t, features, wishes)
         if levels is None:
             several = np.unique(column[counted & ~np.isnan(column)]) if kind == ORDINAL else ()
-            values = np.array(several, dtype=np.float64)
+            values: Floats = np.array(several, dtype=np.float64)
         else:
             values = _values_of_levels(t, kind, features, wishes)
         learned.append(_with_range(GowerColumn(kind, weight, values), column[counted]))

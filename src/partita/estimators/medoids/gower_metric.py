@@ -22,7 +22,7 @@ from partita.estimators.mixed_input import (
     restored_features,
 )
 from partita.estimators.saved_state import FieldReader
-from partita.source.gower import FeatureKinds, GowerTable
+from partita.source.gower_table import FeatureKinds, GowerTable
 from partita.source.mixed_rows import MixedFeatures, MixedRows, MixedView
 
 
@@ -92,7 +92,8 @@ class GowerMetric:
         """
         gaps = np.isnan(rows).sum(axis=1)
         below = np.cumsum(np.bincount(gaps, weight))
-        return gaps <= np.searchsorted(below, below[-1] / 2)
+        is_candidate: Array = gaps <= np.searchsorted(below, below[-1] / 2)
+        return is_candidate
 
     def table(self, rows: Floats, workers: Workers, task: int = 0) -> GowerTable:
         """Return the table of coded rows."""

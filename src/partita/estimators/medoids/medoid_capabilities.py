@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -40,7 +41,8 @@ def declare(model: Any) -> Capabilities:
     is_bounded = isinstance(model.metric, str) and model.metric in _BOUNDED_METRICS
     is_gower = isinstance(model.metric, str) and model.metric == GOWER
     lacks = {**needs.MATRIX_LACKS} if given else _lacks(model)
-    metric, pairs = model.metric, None
+    metric: Any = model.metric
+    pairs: Callable[[Any], tuple[Any, Any]] | None = None
     if is_gower:  # with what the fit learned
         metric, pairs = getattr(model, "_metric", GOWER), partial(_gower_pairs, model)
     elif model.metric_params:

@@ -50,7 +50,7 @@ CHUNK_VALUES = 1 << 21  # dissimilarities measured at once
 
 def check_metric(metric: Any, params: Any) -> None:
     """Check the metric and its parameters as far as they do not depend on the data."""
-    if hasattr(metric, "between"):  # that of a fit
+    if hasattr(metric, "rows_at"):  # a `RowMetric`, which a fit made
         return
     check("metric", metric, accept.either(choice(*METRICS), accept.CALLABLE))
     check("metric_params", params, accept.optional(accept.KEYWORDS))
