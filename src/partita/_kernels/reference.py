@@ -18,6 +18,7 @@ from partita._kernels.local_search import *
 from partita._kernels.medoid_swaps import *
 from partita._kernels.pairwise import *
 from partita._kernels.panel_passes import *
+from partita._kernels.partial_pass import *
 from partita._kernels.pruned_passes import *
 from partita._kernels.seeding import *
 from partita._kernels.silhouette_sums import *
