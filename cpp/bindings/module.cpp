@@ -43,6 +43,7 @@ NB_MODULE(core, m) {
     bind_byte_tiles(m);
     bind_sparse_rows(m);
     bind_panel_passes(m);
+    bind_partial_pass(m);
     bind_pruned_passes(m);
     bind_seeding(m);
     bind_medoid_swaps(m);

@@ -19,6 +19,7 @@ from partita._kernels.medoid_swaps import *
 from partita._kernels.mixed_costs import *
 from partita._kernels.pairwise import *
 from partita._kernels.panel_passes import *
+from partita._kernels.partial_pass import *
 from partita._kernels.pruned_passes import *
 from partita._kernels.seeding import *
 from partita._kernels.silhouette_sums import *

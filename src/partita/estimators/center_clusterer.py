@@ -25,6 +25,7 @@ from partita.estimators.base import Clusterer
 from partita.estimators.capabilities import REPLAY, Capabilities, Replay
 from partita.estimators.checkpoint import CheckpointedFit, run_with_checkpoints
 from partita.estimators.data_fingerprint import fingerprint
+from partita.estimators.gaps import check_columns, gaps_as_nan, mark_gaps, refuse_gaps_elsewhere
 from partita.estimators.lazy_blocks import (
     distances_by_blocks,
     is_partitioned,
@@ -43,14 +44,14 @@ from partita.estimators.searched_fit import (
     refuse_search,
 )
 from partita.geometry import EUCLIDEAN, Geometry
+from partita.init.partial_starts import PARTIAL_STARTS
 from partita.run_record import SearchRecord
 from partita.scanning.stored_rows import StoredRows
 from partita.source.dask_rows import renumber_labels
-from partita.source.dense import DenseSource
+from partita.source.partial_rows import PartialSource
 from partita.source.partitions import Partitions
 from partita.source.scoring import packed_bytes
 from partita.source.spark_frames import is_spark
-from partita.source.sparse import SparseSource
 from partita.stats import ClusterStats
 
 
@@ -58,7 +59,7 @@ from partita.stats import ClusterStats
 class FitInput:
     """Checked data of a fit: the rows that the engine reads, and the way back to those of X."""
 
-    source: DenseSource | SparseSource
+    source: Any  # DenseSource or SparseSource; PartialSource if values are missing
     X: Any  # checked
     rows: Any  # of the source: X, or its rows at unit length
     weight: Floats | None  # of these rows
@@ -124,10 +125,14 @@ class CenterClusterer(Clusterer):
         rng: np.random.Generator | None = None,
     ) -> list[Callable[[], Floats]]:
         """One function per run that returns its starting centers; `rng` is that of a file."""
-        starts, source = parameters.starts(data.X), data.source
-        spare = plan_of(source, options, len(starts)).spare
-        packed = packed_bytes(source.n, source.d)  # of an earlier run, if they fit
-        spare = max(0.0, spare - packed if packed <= spare else spare)
+        source = data.source
+        if isinstance(source, PartialSource):
+            starts, spare = parameters.starts(data.X, PARTIAL_STARTS), data.memory
+        else:
+            starts = parameters.starts(data.X)
+            spare = plan_of(source, options, len(starts)).spare
+            packed = packed_bytes(source.n, source.d)  # of an earlier run, if they fit
+            spare = max(0.0, spare - packed if packed <= spare else spare)
         rng = generator(self.random_state) if rng is None else rng
         seeds = spawn_generators(rng, len(starts))
         return [
@@ -268,6 +273,7 @@ class LloydClusterer(CenterClusterer):
         """
         del y  # scikit-learn's pipelines pass it
         parameters = LloydParameters(self)
+        refuse_gaps_elsewhere(self, X, is_partitioned(X))
         if is_partitioned(X):
             files = CheckpointFiles(checkpoint, resume)
             return self._fit_partitions(parameters, open_partitions(X, sample_weight), files)
@@ -328,14 +334,18 @@ class EuclideanClusterer(CenterClusterer):
         self, X: Any, sample_weight: Any, k: int, workers: Workers, memory: float = math.inf
     ) -> FitInput:
         X, sample_weight, memory = open_scan(X, sample_weight, memory, k, workers.n)
-        given = X
+        given = X = gaps_as_nan(self, X)
         X, features = validation.check_fit_rows(self, X, memory)
         memory -= validation.copied_bytes(given, X)
         weight = validation.check_weights(sample_weight, X.shape[0])
         validation.check_row_count(X.shape[0], k)
-        source = validation.make_source(X, weight, workers)
-        validation.check_finite(source, X, features.get("feature_names_in_"))
+        source = validation.source_of(mark_gaps(self, X), weight, workers)
+        names = features.get("feature_names_in_")
+        validation.check_finite(source, X, names)
         memory = max(0.0, memory)
+        if isinstance(source, PartialSource):
+            check_columns(source, names)
+            memory = source.keep_filled(memory)
         return FitInput(source, X, X, weight, weight, features, memory, lambda labels, k: labels)
 
     def _prepared(self, given: Partitions, k: int) -> Partitions:
@@ -346,8 +356,7 @@ class EuclideanClusterer(CenterClusterer):
         """Return the nearest center of each row, the lower index on ties."""
         if "cluster_centers_" not in vars(self):  # faster than scikit-learn's check
             check_is_fitted(self)
-        X = validation.check_new_rows(self, X)
-        return labelling.nearest(X, self.cluster_centers_, self.n_threads, self._names())
+        return labelling.nearest(*self._rows_and_centers(X))
 
     @distances_by_blocks
     def transform(self, X: Any) -> Any:
@@ -366,7 +375,7 @@ class EuclideanClusterer(CenterClusterer):
 
     def _own_costs(self, rows: Array) -> tuple[slice, Floats]:
         """Return which rows count, and the cost of each at its center."""
-        args = rows, self.cluster_centers_, self.n_threads, self._names()
+        args = mark_gaps(self, rows), self.cluster_centers_, self.n_threads, self._names()
         return slice(None), labelling.own_squares(*args)
 
     def _costs(self, X: Any) -> tuple[Array, Floats]:
@@ -375,7 +384,7 @@ class EuclideanClusterer(CenterClusterer):
 
     def _rows_and_centers(self, X: Any) -> tuple[Any, Floats, int | None, Any]:
         """The arguments that the functions of `labelling` take."""
-        X = validation.check_new_rows(self, X)
+        X = mark_gaps(self, validation.check_new_rows(self, gaps_as_nan(self, X)))
         return X, self.cluster_centers_, self.n_threads, self._names()
 
     def _temperature(self) -> float:

@@ -74,6 +74,13 @@ callable, array or model, default="k-means++"
         (copies, bounds, trees, sketches), which takes time but changes no bit. Sparse rows, and
         data frames until they are one array, are not counted. None means a quarter of the free
         memory.
+    missing : {"error", "partial"}, default="error"
+        + What NaN (or None, or a masked value) in X means. "error" refuses it. "partial" counts
+        only the values that are there (k-POD: Chi, Chi and Baraniuk 2016): J is the sum of
+        w_i·(x_it − c_kt)² over them, a row belongs to the center that is nearest in its own
+        features, and centers are means over the values that the rows of a cluster have. Nothing is
+        imputed. Without gaps in X, it is plain K-means to the last bit. X must be an array or a
+        data frame in memory, and `quality` "fast".
 
     Attributes
     ----------
@@ -133,3 +140,4 @@ callable, array or model, default="k-means++"
     empty: str = "relocate"
     n_threads: int | None = None
     memory_limit: float | None = None
+    missing: str = "error"
