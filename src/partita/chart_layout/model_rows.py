@@ -13,10 +13,12 @@ from partita._common.parameters import check_items
 from partita._common.random_state import generator
 from partita._common.text import format_number, plural
 from partita._common.threads import Workers
+from partita.chart_layout.captions import join_sentences
 from partita.estimators import validation
 from partita.estimators.fitted_models import (
     capabilities_of,
     check_fitted,
+    complete_rows,
     count_clusters,
     without_feature_names,
 )
@@ -24,6 +26,7 @@ from partita.geometry import SPHERICAL
 from partita.source.raw_rows import as_doubles
 
 MAX_DRAWN_ROWS = 20_000  # more are sampled
+GAPS_NOTE = "missing values are drawn at the center of their cluster"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +56,19 @@ def select_rows(
             f"This plot needs rows of features, but the {type(model).__name__} was fitted to a "
             "matrix between rows."
         )
-    rows = validation.check_new_rows(model, X)
+    given = validation.check_new_rows(model, X)
+    rows = complete_rows(model, given)
     names = feature_names(model, X, rows.shape[1], names)
     weight = validation.check_weights(sample_weight, rows.shape[0])
     with Workers(1) as workers:
         validation.check_finite(validation.make_source(rows, None, workers), rows, names)
     n = rows.shape[0]
     index = sample_index(n, most, random_state)
-    rows = rows[index]
-    labels = np.asarray(without_feature_names(model).predict(rows))
+    drawn = rows[index]
+    labels = np.asarray(without_feature_names(model).predict(drawn))
     weight = np.ones(len(labels)) if weight is None else weight[index]
-    note = sample_note(len(labels), n)
-    return DrawnRows(rows.astype(np.float64, copy=False), labels, weight, names, note)
+    note = join_sentences([sample_note(len(labels), n), rows is not given and GAPS_NOTE])
+    return DrawnRows(drawn.astype(np.float64, copy=False), labels, weight, names, note)
 
 
 def sample_index(n: int, most: int | None, random_state: Any) -> Ints | slice:

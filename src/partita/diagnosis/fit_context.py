@@ -50,6 +50,7 @@ class FitContext:
     entropy: int
     scaling: str = ""  # what scaled the rows: "standard", "robust", …; empty if nothing did
     row_name: Callable[[int], str] = row_index  # of a row number in X, for texts
+    missing: Array | None = None  # (n, d) flags of values that are missing; None if all are there
 
     def list_rows(self, rows: Ints) -> str:
         """List the first few of these row numbers of X by their names."""
