@@ -11,6 +11,7 @@ from partita.source.category_column import CategoryColumn
 from partita.source.mixed_rows import MixedView
 
 MAX_LEVELS = 20  # of a column: the most frequent ones
+UNSEEN = "unseen"  # the category that a model may have for those that its fit did not see
 MIN_COLUMNS = 3  # so that a plane is always a projection
 MODEL_PLACES = "rows are placed as the model compares them"
 MIXED_PLACES = (
@@ -34,10 +35,9 @@ def places_of(view: MixedView) -> Places:
     names = (*view.number_names, *levels)
     if view.embedded is not None:
         values = np.asarray(view.embedded, dtype=np.float64)
-        n_levels = sum(len(column.values) for column in view.categories.values())
-        fits = values.shape[1] == len(view.number_names) + n_levels
-        known = (*view.number_names, *level_names(view)) if fits else ()
-        shown = known or tuple(f"dimension {t}" for t in range(values.shape[1]))
+        every = [(*view.number_names, *level_names(view, more)) for more in ((), (UNSEEN,))]
+        shown = next((names for names in every if len(names) == values.shape[1]), None)
+        shown = shown or tuple(f"dimension {t}" for t in range(values.shape[1]))
         return _padded(values, shown, MODEL_PLACES)
     share = np.nanmean(indicators, axis=0) if indicators.size else np.zeros(len(levels))
     scale = np.sqrt(np.where(share > 0, share, 1.0))
@@ -62,10 +62,12 @@ def _standardized(numbers: Floats) -> Floats:
     return np.asarray(centered / np.where(deviation > 0, deviation, 1.0))
 
 
-def level_names(view: MixedView) -> tuple[str, ...]:
-    """Return the names of all categories, like "plan: premium"."""
+def level_names(view: MixedView, more: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """Return the names of all categories, like "plan: premium", of each column with `more`."""
     return tuple(
-        f"{name}: {value}" for name, column in view.categories.items() for value in column.values
+        f"{name}: {value}"
+        for name, column in view.categories.items()
+        for value in (*column.values, *more)
     )
 
 

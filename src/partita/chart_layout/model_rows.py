@@ -19,6 +19,7 @@ from partita.estimators import validation
 from partita.estimators.fitted_models import (
     capabilities_of,
     check_fitted,
+    complete_rows,
     count_clusters,
     without_feature_names,
 )
@@ -27,6 +28,7 @@ from partita.geometry import SPHERICAL
 from partita.source.raw_rows import as_doubles
 
 MAX_DRAWN_ROWS = 20_000  # more are sampled
+GAPS_NOTE = "missing values are drawn at the center of their cluster"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +61,20 @@ def select_rows(
         )
     if takes_categories(model):
         return _select_mixed(model, X, sample_weight, most, random_state)
-    rows = validation.check_new_rows(model, X)
+    given = validation.check_new_rows(model, X)
+    rows = complete_rows(model, given)
     names = feature_names(model, X, rows.shape[1], names)
     weight = validation.check_weights(sample_weight, rows.shape[0])
     with Workers(1) as workers:
         validation.check_finite(validation.make_source(rows, None, workers), rows, names)
     n = rows.shape[0]
     index = sample_index(n, most, random_state)
-    rows = rows[index]
-    labels = np.asarray(without_feature_names(model).predict(rows))
+    drawn = rows[index]
+    labels = np.asarray(without_feature_names(model).predict(drawn))
     weight = np.ones(len(labels)) if weight is None else weight[index]
-    note = join_remarks(sample_note(len(labels), n), left_out_note(model, labels))
-    return DrawnRows(rows.astype(np.float64, copy=False), labels, weight, names, note)
+    gaps = GAPS_NOTE if rows is not given else ""
+    note = join_remarks(sample_note(len(labels), n), left_out_note(model, labels), gaps)
+    return DrawnRows(drawn.astype(np.float64, copy=False), labels, weight, names, note)
 
 
 def _select_mixed(

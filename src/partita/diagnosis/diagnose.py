@@ -14,6 +14,7 @@ from partita.diagnosis import (
     convergence,
     duplicate_rows,
     features,
+    missing_values,
     neighbour_graph,
     outliers,
     refits,
@@ -21,7 +22,7 @@ from partita.diagnosis import (
 from partita.diagnosis.diagnosis_input import read_fit
 from partita.diagnosis.finding import CheckSkipped, Diagnosis, Finding, percent
 from partita.diagnosis.fit_context import SEVERAL_CLUSTERS, FitContext
-from partita.estimators.capabilities import CELLS, FEATURES, MEANS, REFIT, ROWS, SPACE
+from partita.estimators.capabilities import CELLS, COMPLETE, FEATURES, MEANS, REFIT, ROWS, SPACE
 from partita.estimators.fitted_models import capabilities_of
 
 
@@ -33,13 +34,14 @@ class Check(NamedTuple):
     needs: tuple[str, ...] = ()  # skipped if the fit lacks any of them
 
 
-FACES = ROWS, SPACE, CELLS, SEVERAL_CLUSTERS
+FACES = ROWS, SPACE, CELLS, COMPLETE, SEVERAL_CLUSTERS
 CHECKS = (
     Check("not-converged", convergence.check_convergence),
     Check("unequal-magnitudes", convergence.check_magnitudes, (ROWS,)),
     Check("scale", features.check_scale, (ROWS, FEATURES)),
     Check("constant-features", features.check_constant_features, (ROWS, FEATURES)),
     Check("correlated-features", features.check_correlated_features, (ROWS, FEATURES, SPACE)),
+    Check("missing-values", missing_values.check_missing_values, (ROWS, FEATURES)),
     Check("equal-rows", duplicate_rows.check_equal_rows, (ROWS,)),
     Check("few-distinct-rows", duplicate_rows.check_distinct_rows, (ROWS, SEVERAL_CLUSTERS)),
     Check("many-clusters", duplicate_rows.check_rows_per_cluster, (ROWS, SEVERAL_CLUSTERS)),
@@ -51,7 +53,7 @@ CHECKS = (
     Check("near-faces", borders.check_near_faces, FACES),
     Check("split-groups", borders.check_split_groups, FACES),
     Check("unequal-clusters", borders.check_unequal_clusters, FACES),
-    Check("not-convex", neighbour_graph.check_convexity, (ROWS, SPACE)),
+    Check("not-convex", neighbour_graph.check_convexity, (ROWS, SPACE, COMPLETE)),
     Check("unstable", refits.check_stability, (ROWS, REFIT, SEVERAL_CLUSTERS)),
     Check("local-minimum", refits.check_local_minimum, (ROWS, REFIT, MEANS, SEVERAL_CLUSTERS)),
 )

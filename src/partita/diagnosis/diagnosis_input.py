@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from partita._common.array_types import Floats, Ints
+from partita._common.array_types import Array, Floats, Ints
 from partita._common.parameters import describe_value
 from partita._common.power_of_two import largest_magnitude, scaled, square_scale
 from partita._common.random_state import generator
@@ -19,6 +18,7 @@ from partita.estimators.capabilities import CELLS, MEANS, REFIT, ROWS, lacking
 from partita.estimators.fitted_models import (
     LabelledRows,
     capabilities_of,
+    complete_rows,
     count_clusters,
     unwrap_pipeline,
     without_feature_names,
@@ -35,7 +35,7 @@ def read_fit(model: Any, X: Any, sample_weight: Any, random_state: Any) -> FitCo
     scaling = scaled_by(pipeline_scaling(model))
     model, X, names = unwrap_pipeline(model, X)
     _check_model(model)
-    lacks, table = dict(capabilities_of(model).lacks), None
+    lacks, table, missing = dict(capabilities_of(model).lacks), None, None
     if ROWS in lacks:  # only the labels are known; the rows are placeholders
         labels, centers = np.asarray(model.labels_), None
         n, rows = len(labels), np.zeros((len(labels), 1))
@@ -48,7 +48,7 @@ def read_fit(model: Any, X: Any, sample_weight: Any, random_state: Any) -> FitCo
         n, index = len(rows), np.arange(len(rows))
         weight = validation.check_weights(sample_weight, n)
     else:
-        rows, names = _rows(model, X, names)
+        rows, names, missing = _rows(model, X, names)
         n = rows.shape[0]
         weight = validation.check_weights(sample_weight, n)
         rows, index, labels, centers = _labelled(model, X, rows)
@@ -67,10 +67,10 @@ def read_fit(model: Any, X: Any, sample_weight: Any, random_state: Any) -> FitCo
         rows, labels, index, counts = rows[kept], labels[kept], index[kept], counts[kept]
         table = None if table is None else table[kept]
     shown = range(rows.shape[1]) if names is None else map(str, names)
-    context = FitContext(
-        model, k, tuple(shown), centers, lacks, rows, counts, labels, index, n, entropy, scaling
-    )
-    return replace(context, table=table)
+    return FitContext(
+        model, k, tuple(shown), centers, lacks, rows, counts, labels, index, n, entropy, scaling,
+        missing=None if missing is None else missing[index], table=table,
+    )  # fmt: skip
 
 
 def _compared(model: Any, table: ColumnTable) -> tuple[Any, Any]:
@@ -92,17 +92,20 @@ def _check_model(model: Any) -> None:
     )
 
 
-def _rows(model: Any, X: Any, names: Any) -> tuple[Any, Any]:
-    """The checked rows of X, and the names of their features, if any."""
+def _rows(model: Any, X: Any, names: Any) -> tuple[Any, Any, Array | None]:
+    """The checked rows of X, the names of their features, and flags of missing values, if any."""
     if hasattr(model, "n_features_in_") and hasattr(model, "__sklearn_tags__"):
         rows, own = validation.check_new_rows(model, X), getattr(model, "feature_names_in_", None)
     else:
         own = validation.feature_attributes(X).get("feature_names_in_")
         rows = validation.as_rows(X, "diagnose")
     names = names if own is None else own
+    complete, missing = complete_rows(model, rows), None
+    if complete is not rows:
+        rows, missing = complete, np.isnan(rows)
     with Workers(validation.check_threads(getattr(model, "n_threads", None))) as workers:
         validation.check_finite(validation.make_source(rows, None, workers), rows, names)
-    return rows, names
+    return rows, names, missing
 
 
 def _labelled(model: Any, X: Any, rows: Any) -> tuple[Any, Ints, Ints, Floats | None]:

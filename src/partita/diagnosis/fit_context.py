@@ -51,6 +51,7 @@ class FitContext:
     scaling: str = ""  # what scaled the rows: "standard", "robust", …; empty if nothing did
     row_name: Callable[[int], str] = row_index  # of a row number in X, for texts
     table: Any = None  # (n) the rows as the model takes them, if `rows` are not
+    missing: Array | None = None  # (n, d) flags of values that are missing; None if all are there
 
     def list_rows(self, rows: Ints) -> str:
         """List the first few of these row numbers of X by their names."""

@@ -33,4 +33,5 @@ def best_partial_run(
     stats, _ = step.stats_about(returned)
     unit = source.weights.unit if source.weights.unless_equal() is None else 1.0
     inertia = unit * source.own_cost(returned, step.labels)
-    return LabelledRun(centers, step.labels, inertia, stats.moved(step.origin), fit)
+    moved, mass = stats.moved(step.origin), step.summary.mass
+    return LabelledRun(centers, step.labels, inertia, moved, fit, mass)

@@ -112,7 +112,14 @@ feature_names_in_
         if hasattr(self, "start_"):
             lacks = {CELLS: NOT_NEAREST, BOUNDS: NO_BOUNDS}
             offered = replace(offered, replay=Replay.from_centers(self))
-        return replace(offered, lacks=lacks)
+        return replace(offered, lacks=lacks, facts=self._facts)
+
+    def _facts(self) -> list[tuple[str, str]]:
+        low, high = int(self.cluster_sizes_.min()), int(self.cluster_sizes_.max())
+        limits = [] if self.size_min is None else [f"at least {self.size_min}"]
+        limits += [] if self.size_max is None else [f"at most {self.size_max}"]
+        wanted = f" ({' and '.join(limits)} were asked for)" if limits else ""
+        return [("Sizes", f"{low} to {plural(high, 'row')} in a group{wanted}")]
 
     def _rules(self) -> Mapping[str, Rule]:
         return BalancedParameters.rules

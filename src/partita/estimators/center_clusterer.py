@@ -25,7 +25,13 @@ from partita.estimators.base import Clusterer
 from partita.estimators.capabilities import REPLAY, Capabilities, Replay
 from partita.estimators.checkpoint import CheckpointedFit, run_with_checkpoints
 from partita.estimators.data_fingerprint import fingerprint
-from partita.estimators.gaps import check_columns, gaps_as_nan, mark_gaps, refuse_gaps_elsewhere
+from partita.estimators.gaps import (
+    check_columns,
+    gaps_as_nan,
+    mark_gaps,
+    refuse_gaps_elsewhere,
+    takes_gaps,
+)
 from partita.estimators.lazy_blocks import (
     distances_by_blocks,
     is_partitioned,
@@ -36,6 +42,12 @@ from partita.estimators.lazy_blocks import (
 )
 from partita.estimators.lloyd_parameters import LloydParameters
 from partita.estimators.model_merging import mergeable_features, merged_clusters
+from partita.estimators.partial_model import (
+    refuse_merging_gaps,
+    restored_weight_of_values,
+    weight_of_values,
+    with_gaps,
+)
 from partita.estimators.partitioned_fit import CheckpointFiles, features_of, fit_partitions
 from partita.estimators.saved_state import FieldReader, restore_search, restored_stats, search_state
 from partita.estimators.scanned_rows import labels_in_file, open_scan, reading_note
@@ -73,13 +85,14 @@ class CenterClusterer(Clusterer):
     """The base of members with centers: their results, starts and options of the loop."""
 
     cluster_centers_: Floats
+    observed_weight_: Floats  # of models that take gaps
     inertia_: float
     stats_: ClusterStats
     start_: Floats
     n_clusters: int
     random_state: Any
     _geometry: Geometry = EUCLIDEAN
-    _saved_attributes: ClassVar[tuple[str, ...]] = ("cluster_centers", "start")
+    _saved_attributes: ClassVar[tuple[str, ...]] = ("cluster_centers", "start", "observed_weight")
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
@@ -166,6 +179,8 @@ class CenterClusterer(Clusterer):
         assert fit.start is not None
         self.start_ = fit.start
         self._keep_centers(result.centers, labels, result.inertia, result.stats)
+        if takes_gaps(self):
+            self.observed_weight_ = weight_of_values(result)
         return self
 
     def _keep_centers(
@@ -178,7 +193,8 @@ class CenterClusterer(Clusterer):
             del self.labels_
         self.inertia_ = inertia
         self.stats_ = stats
-        self.__dict__.pop("certificate_", None)  # of earlier centers
+        for name in ("certificate_", "observed_weight_"):  # of earlier centers
+            self.__dict__.pop(name, None)
         self._n_features_out = len(centers)
 
     def inverse_transform(self, codes: Any) -> Floats:
@@ -211,6 +227,8 @@ class CenterClusterer(Clusterer):
         self.cluster_centers_ = self.cluster_centers_[order]
         s = self.stats_
         self.stats_ = type(s)(s.weight[order], s.mean[order], s.sse[order])
+        if "observed_weight_" in vars(self):
+            self.observed_weight_ = self.observed_weight_[order]
         if hasattr(self, "labels_"):  # MiniBatchKMeans may have none
             new_label = np.empty(len(order), np.int32)
             new_label[order] = np.arange(len(order))
@@ -233,6 +251,7 @@ class CenterClusterer(Clusterer):
         Parameters are those of this model; neither model is changed.
         """
         check_is_fitted(self)
+        refuse_merging_gaps(self, other)
         features = mergeable_features(self, other)
         merged = merged_clusters(self, other, self._geometry)
         model: Self = clone(self)
@@ -254,7 +273,8 @@ class LloydClusterer(CenterClusterer):
         offered = super().__partita_capabilities__()
         if hasattr(self, "start_"):
             offered = replace(offered, lacks={}, replay=Replay.from_centers(self))
-        return replace(offered, open_session=partial(LloydSession, self), searches=True)
+        offered = replace(offered, open_session=partial(LloydSession, self), searches=True)
+        return with_gaps(self, offered) if takes_gaps(self) else offered
 
     def fit(
         self,
@@ -307,7 +327,10 @@ class LloydClusterer(CenterClusterer):
 
     def _restore_own(self, saved: FieldReader, d: int) -> int:
         restore_search(self, saved)
-        return super()._restore_own(saved, d)
+        k = super()._restore_own(saved, d)
+        if saved.has("observed_weight"):
+            self.observed_weight_ = restored_weight_of_values(saved, k, d)
+        return k
 
     def _fit_partitions(
         self, parameters: LloydParameters, given: Partitions, files: CheckpointFiles

@@ -107,7 +107,11 @@ callable, array or model, default="k-means++"
         `cost`, and the `evaluations` (local searches) so far. Empty for "fast".
     stats_ : ClusterStats
         + Weight, mean and sse of each cluster of `labels_`. (Means differ from the centers by
-        one further update.)
+        one further update.) With missing="partial" means and sse are those of the values that are
+        there; summaries of rows with gaps do not merge.
+    observed_weight_ : ndarray of shape (n_clusters, n_features)
+        + With missing="partial": the weight of the values behind each value of a center. Where it
+        is 0, no row of the cluster has a value, and the center keeps the one it started with.
     membership_ : csr_array of shape (n_samples, n_clusters)
         + One 1 per row, at the row's cluster.
     n_features_in_, feature_names_in_

@@ -98,6 +98,7 @@ def describe_groups(data: ReportInput, distances: RowDistances) -> DescribedGrou
     neighbours: list[Neighbour | None] = [None] * data.k
     if not data.is_matrix and len(labels):
         values = data.original if isinstance(rows, slice) else data.original[rows]
+        values = _limited(data, values)
         profile = group_profile(values, labels, weight, data.k, data.min_rows)
         text = value_formatter(profile, data.day_features)
         traits = group_traits(profile, data.names, text)
@@ -118,6 +119,14 @@ def describe_groups(data: ReportInput, distances: RowDistances) -> DescribedGrou
         remark = "" if profile is None or has_traits else _remark(group, bool(told[j]))
         groups.append(replace(group, remark=remark, example=example))
     return DescribedGroups(tuple(groups), profile, text)
+
+
+def _limited(data: ReportInput, numbers: Floats) -> Floats:
+    """Of rows with categories: numbers with outliers as they count in the fit, at the limits."""
+    low = getattr(data.fitted.scaling, "low", None)
+    if data.places is None or low is None:
+        return numbers
+    return np.clip(numbers, low, data.fitted.scaling.high)
 
 
 def _neighbours_by_all_columns(

@@ -182,9 +182,8 @@ def category_rows(data: ReportInput) -> tuple[CategoryRow, ...]:
 def _category_cells(
     shares: Sequence[tuple[str, float]], column: LeadingCategories, j: int | None = None
 ) -> tuple[CategoryCell, ...]:
-    overall = dict(column.overall)
     return tuple(
-        CategoryCell(value, percent_text(share), category_bar(share, overall.get(value), j))
+        CategoryCell(value, percent_text(share), category_bar(share, column.shares.get(value), j))
         for value, share in shares
     )
 

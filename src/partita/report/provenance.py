@@ -105,7 +105,10 @@ def _features(data: ReportInput) -> str:
         return "none: the model was fitted to a matrix"
     more = len(data.names) - _MAX_NAMES
     text = ", ".join(data.names[:_MAX_NAMES])
-    return text + (f" and {number_text(more)} more" if more > 0 else "")
+    text += f" and {number_text(more)} more" if more > 0 else ""
+    used = [(name, data.categories[name]) for name in data.used_categories[:_MAX_NAMES]]
+    counts = ", ".join(f"{safe_line(name)} ({len(column.values)})" for name, column in used)
+    return "; categories: ".join(filter(None, [text, counts]))
 
 
 def _model(model: Any, no_rows: bool) -> str:

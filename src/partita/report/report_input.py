@@ -19,6 +19,7 @@ from partita.estimators import validation
 from partita.estimators.fitted_models import (
     capabilities_of,
     check_fitted,
+    complete_rows,
     count_clusters,
     unwrap_pipeline,
     without_feature_names,
@@ -407,8 +408,9 @@ def _checked_rows(fitted: Fitted, is_matrix: bool) -> tuple[Any, Any]:
     if n not in (None, rows.shape[0]):
         wanted = f"the matrix of shape ({n}, {n}) that the model was fitted to"
         raise must_be("X", wanted, Got(f"an array of shape {rows.shape}"))
+    given, rows = rows, complete_rows(fitted.model, rows)
     if fitted.original is None:
-        return rows, rows
+        return rows, given
     original = validation.as_rows(fitted.original, "a report", "original")
     if original.shape != rows.shape:
         raise ValueError(

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from partita._common.array_types import Array
 from partita._common.json_values import to_json_values
 from partita.certificates.certificate import Certificate
 from partita.chart_layout.model_rows import left_out_note
@@ -152,7 +153,15 @@ def fit_context(data: ReportInput) -> FitContext | None:
         except ValueError:  # no row has a weight and a cluster
             return None
     scaling = scaled_by(data.fitted.scaling)
-    return replace(fit, row_name=data.row_name, scaling=scaling)
+    return replace(fit, row_name=data.row_name, scaling=scaling, missing=_missing(data, fit))
+
+
+def _missing(data: ReportInput, fit: FitContext) -> Array | None:
+    """Flags of the values that are missing in the user's units; None if all are there."""
+    if data.is_matrix or not isinstance(data.original, np.ndarray):
+        return None
+    missing = np.isnan(data.original[fit.index])
+    return missing if missing.any() else None
 
 
 def grade_groups(
@@ -216,7 +225,7 @@ def _summary(
         nowhere=int((data.labels < 0).sum()),
         left_out=left_out_note(model, data.labels),
         facts=facts_of(model),
-        features=0 if data.is_matrix else data.original.shape[1],
+        features=0 if data.is_matrix else data.original.shape[1] + len(data.used_categories),
         scale=data.scaling,
         n_clusters=data.k,
         filled=int(fitted.filled),

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from partita._common.array_types import Floats
+from partita._common.array_types import Array, Floats
 from partita.source.dataframes import is_frame, names_of
 from partita.source.mixed_columns import Factor, array_columns, as_factor, frame_columns
 
@@ -52,6 +52,16 @@ class ColumnTable:
             as_factor(column) if t in chosen and not isinstance(column, Factor) else column
             for t, column in enumerate(self.columns)
         ]
+
+    def as_objects(self) -> Array:
+        """Return the cells (n, d) as Python values, None where a category is missing."""
+        out = np.empty(self.shape, dtype=object)
+        for t, column in enumerate(self.columns):
+            if isinstance(column, Factor):
+                out[:, t] = [(*column.levels, None)[code] for code in column.codes]
+            else:
+                out[:, t] = column
+        return out
 
 
 def column_table(X: Any) -> ColumnTable:
