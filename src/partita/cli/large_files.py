@@ -86,7 +86,7 @@ def prepare(
         )
         raise TableError(
             f"{blocks.name} does not fit memory, and --method {method.method}{partial} needs all "
-            f"rows at once. Use --method {BLOCK_METHODS[0]}, fewer rows, or a larger --memory-limit."
+            f"rows at once. Use --method {BLOCK_METHODS[0]}, fewer rows, or more --memory-limit."
         )
     return prepare_blocks(blocks, columns, method, memory_allowed(limit))
 

@@ -45,6 +45,7 @@ OPTIONS_OF_METHOD = {
     "quality": SEARCHING_METHODS,
     "time_budget": SEARCHING_METHODS,
 }
+PARTIAL_STARTS = 10
 SEARCH_OPTIONS = ("quality", "time_budget")
 # parameters of a method that no option sets: preparing the table has scaled the numbers
 FIXED_PARAMETERS = {"prototypes": {"standardize": False}}
@@ -222,6 +223,8 @@ class MethodOptions:
         estimator = self.estimator(k)
         if self.method not in SEARCHING_METHODS:
             return estimator
+        if self.missing == "partial":  # the search needs complete rows
+            return estimator.set_params(n_init=self.n_init or PARTIAL_STARTS)
         quality = self.quality or ("balanced" if self.n_init is None else "fast")
         return estimator.set_params(quality=quality, time_budget=self.time_budget)
 

@@ -171,7 +171,7 @@ def prepare(
     plan = plan_of(table, selection, scaling, why_unscaled)
     is_mixed = method is not None and takes_categories(method)
     if is_mixed and is_gower(method):
-        plan = _compared_by_ranges(plan)
+        plan = compared_by_ranges(plan)
     if choice is not None and choice.decision is not None:
         plan = replace(plan, decisions=(choice.decision, *plan.decisions))
     rows = mixed_rows(selection, scaling) if is_mixed else scaling.apply(selection.X)
@@ -192,7 +192,7 @@ def _chosen(
     return choice, choose_features(table, options, method=choice.method)
 
 
-def _compared_by_ranges(plan: Plan) -> Plan:
+def compared_by_ranges(plan: Plan) -> Plan:
     """Return a plan whose line on scaling tells what Gower's dissimilarity does."""
     others = tuple(decision for decision in plan.decisions if decision.kind != "scale")
     return replace(plan, decisions=(*others, Decision("scale", (), f"compared: {RANGES}")))

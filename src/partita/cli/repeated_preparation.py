@@ -13,7 +13,7 @@ from partita._common.array_types import Floats
 from partita._common.errors import Setting
 from partita.cli.column_matching import match_columns
 from partita.cli.options import ReadOptions
-from partita.cli.prepared_data import PreparedData, mixed_rows, read
+from partita.cli.prepared_data import PreparedData, compared_by_ranges, mixed_rows, read
 from partita.tables import Scaling, Table, TableError, repeated_plan_of, select
 
 
@@ -86,6 +86,8 @@ class RepeatedPreparation:
         d = len(numbers)
         scaling = self.saved.scaling or Scaling("none", np.zeros(d), np.ones(d))
         plan, pipeline = repeated_plan_of(table, selection, scaling), self.saved.pipeline
+        if self.saved.parameters.get("metric") == "gower":
+            plan = compared_by_ranges(plan)
         if categories:
             selection = replace(
                 selection, categories={n: selection.categories[n] for n in categories}

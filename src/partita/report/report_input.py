@@ -469,7 +469,10 @@ def _unwrapped(fitted: Fitted) -> Fitted:
     first = fitted.model.steps[0][1]
     if fitted.original is None and hasattr(first, "columns_of"):  # of a saved model
         original = first.columns_of(fitted.X)
-    if np.shape(original) != np.shape(rows):  # not the same features in other units
+    is_mixed = isinstance(rows, ColumnTable)  # whose original has only its numbers
+    if not is_mixed and np.shape(original) != np.shape(
+        rows
+    ):  # not the same features in other units
         original = rows
     names = names if fitted.names is None else fitted.names
     scaling = pipeline_scaling(fitted.model) if fitted.scaling is None else fitted.scaling

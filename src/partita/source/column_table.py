@@ -8,8 +8,16 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Array, Floats
+from partita._common.text import format_number
 from partita.source.dataframes import is_frame, names_of
-from partita.source.mixed_columns import Factor, array_columns, as_factor, frame_columns
+from partita.source.mixed_columns import (
+    MISSING,
+    Category,
+    Factor,
+    array_columns,
+    as_factor,
+    frame_columns,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,6 +70,27 @@ class ColumnTable:
             else:
                 out[:, t] = column
         return out
+
+
+def as_texts(column: Factor) -> Factor:
+    """Return categories as texts: yes and no, and numbers as people write them."""
+    texts = [category_text(level) for level in column.levels]
+    levels = sorted(set(texts))
+    rank = np.array([*(levels.index(text) for text in texts), MISSING], dtype=np.int32)
+    return Factor(tuple(levels), rank[column.codes], column.is_ordered)
+
+
+def category_text(value: Category | None) -> str:
+    """Return a category as it is shown.
+
+    >>> category_text("red"), category_text(True), category_text(3), category_text(None)
+    ('red', 'yes', '3', 'missing')
+    """
+    if value is None:
+        return "missing"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return value if isinstance(value, str) else format_number(value)
 
 
 def column_table(X: Any) -> ColumnTable:
