@@ -13,10 +13,11 @@ from partita.source.mixed_rows import MixedView
 MAX_LEVELS = 20  # of a column: the most frequent ones
 UNSEEN = "unseen"  # the category that a model may have for those that its fit did not see
 MIN_COLUMNS = 3  # so that a plane is always a projection
-MODEL_PLACES = "rows are placed as the model compares them"
+BETWEEN = "in the plane where the groups differ most"
+MODEL_PLACES = f"rows are placed as the model compares them, {BETWEEN}"
 MIXED_PLACES = (
     "rows are placed by their numbers, each at a standard deviation of 1, and by a column for each "
-    "category, which counts more if it is rare (factor analysis of mixed data)"
+    "category, which counts more if it is rare (factor analysis of mixed data), " + BETWEEN
 )
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from partita._common.errors import PartitaError, Setting
 from partita._common.text import plural
+from partita._common.warnings import warn
 from partita._versions import versions
 from partita.cli.method_options import MethodOptions
 from partita.cli.option_values import KRequest
@@ -27,12 +28,17 @@ from partita.model_file.group_naming import GroupNames
 from partita.new_rows.fit_reference import FitReference, shares
 from partita.tables import TableError
 from partita.tables.category_columns import category_columns
+from partita.tables.missing_values import filled_with_medians
 from partita.tables.unused_numbers import unused_numbers
 
 if TYPE_CHECKING:
     from partita.cli.progress_bar import ProgressReporter
 
 AS_IT_IS = SendingOptions()
+GAPS_FILLED = (
+    "the number of groups is chosen with medians in place of missing values; the groups are made "
+    "of the values that are there"
+)
 ONE_FIT_METHODS = ("trimmed", "bisecting", "balanced")  # whose starts are part of a fit
 NO_FILES: Mapping[str, Any] = MappingProxyType({})  # of checkpoints
 
@@ -144,11 +150,15 @@ def _fit(
     X, weight = prepared.X, prepared.selection.weight
     if k.fixed is not None:
         return _fit_best(prepared, method.searching_estimator(k.fixed), reporter, files=files), None
+    leaves_gaps = method.missing == "partial" and bool(np.isnan(X).any())
+    chooser = replace(method, missing=None) if leaves_gaps else method
+    if leaves_gaps:
+        warn(GAPS_FILLED, UserWarning)
     with reporter.show_bars():
         sweep = choose_k(
-            X,
+            filled_with_medians(X, weight) if leaves_gaps else X,
             k.candidates,
-            estimator=method.estimator(8),
+            estimator=chooser.estimator(8),
             sample_weight=weight,
             feature_names=prepared.selection.names,
             random_state=method.random_state,
@@ -158,7 +168,7 @@ def _fit(
     if not sweep.complete:
         return model, sweep
     has_all_rows = prepared.streamed is None or not prepared.is_sample
-    first = model if has_all_rows else None
+    first = model if has_all_rows and not leaves_gaps else None
     return _fit_best(prepared, method.searching_estimator(sweep.best_k), reporter, first), sweep
 
 

@@ -141,7 +141,13 @@ def _neighbours_by_all_columns(
             has_it = (column.codes == value).astype(np.float64)
             found.append(np.where(column.codes < 0, np.nan, has_it)[:, None])
     profile = group_profile(np.hstack(found), labels, weight, data.k, data.min_rows)
-    return nearest_groups(profile, names, value_formatter(profile, data.day_features))
+    found = nearest_groups(profile, names, value_formatter(profile, data.day_features))
+    words, numbers_end = {"higher": "more", "lower": "less"}, len(data.names)
+    return [
+        near if near is None or near.feature not in names[numbers_end:]
+        else replace(near, level=words.get(near.level, near.level))
+        for near in found
+    ]  # fmt: skip
 
 
 def propose_names(fitted: Fitted) -> tuple[str, ...]:

@@ -72,9 +72,10 @@ def read_categories(table: Table, names: Iterable[str]) -> dict[str, Factor]:
 def _read(table: Table, name: str) -> Factor:
     texts = _texts(table, name)
     if texts is None:
+        kind = table.data[name].type
+        what = "it has dates" if arrow().types.is_string(kind) else f"its type is {kind}"
         raise TableError(
-            f"{table.name}: column {quoted(name)} cannot be a category: its type is "
-            f"{table.data[name].type}. Leave it out."
+            f"{table.name}: column {quoted(name)} cannot be a category: {what}. Leave it out."
         )
     encoded = texts.combine_chunks().dictionary_encode()
     levels = encoded.dictionary.to_pylist()

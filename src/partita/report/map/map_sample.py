@@ -51,7 +51,9 @@ def group_plane(data: ReportInput) -> GroupPlane:
     """Choose the plane by all rows, or by a sample of them."""
     drawn = sample_rows(data, _PLANE_MAX_ROWS)
     values = data.points[drawn].astype(np.float64)
-    rows = DrawnRows(values, data.labels[drawn], data.weight[drawn], list(data.point_names))
+    labels, weight = data.labels[drawn], data.weight[drawn]
+    placed = "" if data.places is None else data.places.note
+    rows = DrawnRows(values, labels, weight, list(data.point_names), placed=placed)
     centers, note = marked_centers(data.model, rows)
     plane = choose_plane(rows)
     means = _group_means(plane.project(values), rows, data.k)
