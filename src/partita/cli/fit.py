@@ -61,7 +61,6 @@ def fit(
             raise typer.BadParameter(f"{option} needs --labels OUT.")
     sending.check(report)
     from partita.cli import group_names, large_files, show_results
-    from partita.cli.method_choice import check_columns
     from partita.cli.outputs import Outputs
     from partita.cli.progress_bar import ProgressReporter
 
@@ -72,11 +71,9 @@ def fit(
     group_names.check_possible(given_names, k)
     form = "json" if json else "quiet" if quiet else "text"
     reporter = ProgressReporter(form != "text")
-    check_columns(columns, method)
     with collect_warnings() as warnings:
         with reporter.show_status("reading"):
             prepared = large_files.prepare(read, columns, method, method.memory_limit)
-            method = prepared.method or method
         outputs.check_streamed(prepared)
         certificate.check_streamed(prepared)
         if not quiet and not json:

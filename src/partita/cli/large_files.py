@@ -11,7 +11,7 @@ from partita._common.memory import free_memory
 from partita._common.text import listed, quoted
 from partita.cli import prepared_data
 from partita.cli.feature_choice import choose_features, choose_scaling
-from partita.cli.method_choice import is_auto
+from partita.cli.method_choice import check_columns, is_auto
 from partita.cli.method_options import MethodOptions
 from partita.cli.options import ColumnOptions, ReadOptions
 from partita.cli.prepared_data import PreparedData
@@ -75,6 +75,7 @@ def prepare(
     read: ReadOptions, columns: ColumnOptions, method: MethodOptions, limit: float | None
 ) -> PreparedData:
     """Read files and prepare their rows: as one table, or by blocks if that does not fit."""
+    check_columns(columns, method)
     blocks = blocks_beyond(read, limit)
     if blocks is None:
         return prepared_data.prepare(prepared_data.read(read), columns, method)
@@ -95,6 +96,8 @@ def prepare_sample(
     read: ReadOptions, columns: ColumnOptions, method: MethodOptions | None, limit: float | None
 ) -> PreparedData:
     """Read files and prepare their rows; if they do not fit memory, a sample of them."""
+    if method is not None:
+        check_columns(columns, method)
     blocks = blocks_beyond(read, limit)
     if blocks is None:
         return prepared_data.prepare(prepared_data.read(read), columns, method)

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita._common.array_types import Ints
+from partita._common.array_types import Floats, Ints
 from partita._common.errors import Setting
 from partita._common.text import printable
 from partita.cli.feature_choice import choose_features, choose_scaling
 from partita.cli.method_choice import (
     RANGES,
     MethodChoice,
-    check_columns,
     chosen_method,
     is_auto,
     is_gower,
@@ -27,6 +26,7 @@ from partita.cli.method_choice import (
 from partita.cli.method_options import MethodOptions
 from partita.cli.options import ColumnOptions, ReadOptions
 from partita.source.column_table import ColumnTable
+from partita.source.mixed_columns import Factor
 from partita.tables import (
     NO_CLUSTER,
     Plan,
@@ -162,7 +162,6 @@ def prepare(
     """Choose the features and prepare them, by the options or by default."""
     choice = None
     if method is not None:
-        check_columns(options, method)
         choice, selection = _chosen(table, options, method)
         method = choice.method
     else:
@@ -170,7 +169,7 @@ def prepare(
     scaling, why_unscaled = choose_scaling(selection, options, method)
     plan = plan_of(table, selection, scaling, why_unscaled)
     is_mixed = method is not None and takes_categories(method)
-    if is_mixed and is_gower(method):
+    if method is not None and is_gower(method):
         plan = compared_by_ranges(plan)
     if choice is not None and choice.decision is not None:
         plan = replace(plan, decisions=(choice.decision, *plan.decisions))
@@ -201,8 +200,8 @@ def compared_by_ranges(plan: Plan) -> Plan:
 def mixed_rows(selection: Selection, scaling: Scaling, *, limit: bool = True) -> ColumnTable:
     """Return scaled numbers and categories as one table."""
     numbers = scaling.apply(selection.X, limit=limit).astype(np.float64)
-    columns = (*(np.ascontiguousarray(x) for x in numbers.T), *selection.categories.values())
-    return ColumnTable(columns, selection.all_names)
+    columns: list[Floats | Factor] = [np.ascontiguousarray(x) for x in numbers.T]
+    return ColumnTable((*columns, *selection.categories.values()), selection.all_names)
 
 
 def rows_of(selection: Selection, scaling: Scaling, *, limit: bool, like: Any) -> Any:
@@ -217,7 +216,9 @@ def with_category_keys(selection: Selection) -> Any:
     if not selection.categories:
         return selection.X
     keys = [
-        np.append([zlib.crc32(level.encode()) for level in column.levels], np.nan)[column.codes]
+        np.append([zlib.crc32(str(level).encode()) for level in column.levels], np.nan)[
+            column.codes
+        ]
         for column in selection.categories.values()
     ]
     return np.column_stack([selection.X, *keys]).astype(np.float64)

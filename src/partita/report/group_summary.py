@@ -133,21 +133,25 @@ def _neighbours_by_all_columns(
     data: ReportInput, numbers: Floats, labels: Ints, weight: Floats
 ) -> list[Neighbour | None]:
     """The nearest other groups by the numbers and by a column for each category."""
-    names, found = list(data.names), [numbers]
+    names, columns = list(data.names), [numbers]
     for name in data.used_categories:
         column = data.told_categories[name]
         for value in most_frequent(column):
             names.append(f"{name}: {column.values[value]}")
             has_it = (column.codes == value).astype(np.float64)
-            found.append(np.where(column.codes < 0, np.nan, has_it)[:, None])
-    profile = group_profile(np.hstack(found), labels, weight, data.k, data.min_rows)
-    found = nearest_groups(profile, names, value_formatter(profile, data.day_features))
-    words, numbers_end = {"higher": "more", "lower": "less"}, len(data.names)
-    return [
-        near if near is None or near.feature not in names[numbers_end:]
-        else replace(near, level=words.get(near.level, near.level))
-        for near in found
-    ]  # fmt: skip
+            columns.append(np.where(column.codes < 0, np.nan, has_it)[:, None])
+    profile = group_profile(np.hstack(columns), labels, weight, data.k, data.min_rows)
+    near = nearest_groups(profile, names, value_formatter(profile, data.day_features))
+    categories = names[len(data.names) :]
+    return [_in_words_of_shares(one, categories) for one in near]
+
+
+def _in_words_of_shares(near: Neighbour | None, categories: list[str]) -> Neighbour | None:
+    """More or less of a category, where a number would be higher or lower."""
+    if near is None or near.feature not in categories:
+        return near
+    words = {"higher": "more", "lower": "less"}
+    return replace(near, level=words.get(near.level, near.level))
 
 
 def propose_names(fitted: Fitted) -> tuple[str, ...]:

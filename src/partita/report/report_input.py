@@ -10,7 +10,6 @@ import numpy as np
 
 from partita._common import parameters as accept
 from partita._common.array_types import Array, Floats, Ints
-from partita._common.number_arrays import as_any_array
 from partita._common.parameters import Got, must_be
 from partita.chart_layout.mixed_places import Places, places_of
 from partita.chart_layout.model_rows import feature_names
@@ -19,20 +18,26 @@ from partita.estimators import validation
 from partita.estimators.fitted_models import (
     capabilities_of,
     check_fitted,
-    complete_rows,
     count_clusters,
     unwrap_pipeline,
     without_feature_names,
 )
 from partita.estimators.pipeline_scaling import pipeline_scaling
-from partita.estimators.table_rows import rows_for, takes_categories
+from partita.estimators.table_rows import takes_categories
 from partita.model_file.group_naming import check_group_names
 from partita.report.page_text import safe_line
+from partita.report.report_columns import (
+    as_sequence,
+    check_numbers,
+    checked_categories,
+    checked_labels,
+    checked_numbers,
+    checked_rows,
+    checked_table,
+)
 from partita.report.sampled_fit import SampledFit
 from partita.source.category_column import CategoryColumn
 from partita.source.column_table import ColumnTable
-from partita.source.mixed_rows import MixedView
-from partita.tables.category_columns import encode_categories
 from partita.tables.preparation_plan import Plan
 
 MAX_NOUN_CHARACTERS = 30
@@ -338,14 +343,14 @@ def check_input(fitted: Fitted) -> ReportInput:
     is_matrix = capabilities_of(fitted.model).takes_matrix
     model, view = without_feature_names(fitted.model), None
     if takes_categories(model):
-        rows, original, view = _checked_table(fitted)
+        rows, original, view = checked_table(fitted.model, fitted.X, fitted.original)
         names = list(view.number_names)
     else:
-        rows, original = _checked_rows(fitted, is_matrix)
+        rows, original = checked_rows(fitted.model, fitted.X, fitted.original, is_matrix)
         names = feature_names(fitted.model, fitted.X, original.shape[1], fitted.names, "names")
     n = rows.shape[0]
     kept = np.arange(n) if fitted.kept is None else check_numbers("kept", fitted.kept, n)
-    ids = _as_sequence(fitted.ids)
+    ids = as_sequence(fitted.ids)
     if ids is not None:
         ids = accept.check_items("ids", ids, n, "names, one for each row")
     weight = validation.check_weights(fitted.weight, n, "weight")
@@ -353,11 +358,11 @@ def check_input(fitted: Fitted) -> ReportInput:
     if fitted.comparison is not None:
         check_numbers("comparison", fitted.comparison.labels, n)
     k = count_clusters(model)
-    labels = _checked_labels(model, rows, fitted.labels, k)
+    labels = checked_labels(model, rows, fitted.labels, k)
     inside, order = labels >= 0, np.argsort(labels, kind="stable")
     used = {} if view is None else {safe_line(name): c for name, c in view.categories.items()}
     categories = used | {
-        name: _checked_categories(name, values, n)
+        name: checked_categories(name, values, n)
         for name, values in (fitted.categories or {}).items()
         if name not in used
     }
@@ -379,7 +384,7 @@ def check_input(fitted: Fitted) -> ReportInput:
         categories=categories,
         used_categories=tuple(used),
         places=None if view is None else places_of(view),
-        unused={name: _checked_numbers(name, v, n) for name, v in (fitted.unused or {}).items()},
+        unused={name: checked_numbers(name, v, n) for name, v in (fitted.unused or {}).items()},
         given_names=check_group_names(_given_names(given), k) or (None,) * k,
     )
 
@@ -392,74 +397,6 @@ def _given_names(fitted: Fitted) -> Any:
     return {} if saved is None else saved
 
 
-def _checked_numbers(name: str, values: Any, n: int) -> Floats:
-    wanted = f"{n} numbers, one for each row"
-    numbers = as_any_array(f"unused[{name!r}]", values, wanted)
-    if numbers.shape != (n,) or numbers.dtype.kind not in "iuf":
-        got = Got(f"shape {numbers.shape} and dtype {numbers.dtype}")
-        raise must_be(f"unused[{name!r}]", wanted, got)
-    return numbers.astype(np.float64)
-
-
-def _checked_rows(fitted: Fitted, is_matrix: bool) -> tuple[Any, Any]:
-    """The rows as clustered and in the user's units; a matrix must be that of the fit."""
-    rows = validation.as_rows(fitted.X, "a report")
-    n = len(fitted.model.labels_) if is_matrix and hasattr(fitted.model, "labels_") else None
-    if n not in (None, rows.shape[0]):
-        wanted = f"the matrix of shape ({n}, {n}) that the model was fitted to"
-        raise must_be("X", wanted, Got(f"an array of shape {rows.shape}"))
-    given, rows = rows, complete_rows(fitted.model, rows)
-    if fitted.original is None:
-        return rows, given
-    original = validation.as_rows(fitted.original, "a report", "original")
-    if original.shape != rows.shape:
-        raise ValueError(
-            f"`original` must have the shape of X, {rows.shape}, got {original.shape}. It "
-            "holds the same rows in other units."
-        )
-    return rows, original
-
-
-def _checked_table(fitted: Fitted) -> tuple[ColumnTable, Floats, MixedView]:
-    """The rows as clustered, their numbers in the user's units, and both kinds of columns."""
-    table = rows_for(fitted.model, fitted.X, "a report")
-    mixed = capabilities_of(fitted.model).mixed
-    assert mixed is not None
-    view = mixed(table)
-    if fitted.original is None:
-        return table, view.numbers, view
-    original = validation.as_rows(fitted.original, "a report", "original")
-    if original.shape != view.numbers.shape:
-        got, wanted = original.shape, view.numbers.shape
-        raise ValueError(
-            f"`original` must have the shape of the numbers in X, {wanted}, got {got}. It holds "
-            "the same numbers in other units."
-        )
-    return table, original, view
-
-
-def _checked_labels(model: Any, rows: Any, given: Any, k: int) -> Ints:
-    """Return the cluster of every row, -1 where it is none of the model's."""
-    labels = check_numbers("labels", model.predict(rows) if given is None else given, rows.shape[0])
-    return np.where((labels >= 0) & (labels < k), labels, -1).astype(np.intp)
-
-
-def check_numbers(name: str, value: Any, n: int) -> Ints:
-    """Return integers (n,), or raise an error that names them."""
-    wanted = f"{n} integers, one for each row"
-    numbers = as_any_array(name, value, wanted)
-    if numbers.shape != (n,) or numbers.dtype.kind not in "iu":
-        raise must_be(name, wanted, Got(f"shape {numbers.shape} and dtype {numbers.dtype}"))
-    return numbers
-
-
-def _checked_categories(name: str, values: Any, n: int) -> CategoryColumn:
-    encoded = isinstance(values, CategoryColumn)
-    items = values.codes if encoded else _as_sequence(values)
-    items = accept.check_items(f"categories[{name!r}]", items, n, "values, one for each row")
-    return values if encoded else encode_categories(items)
-
-
 def _unwrapped(fitted: Fitted) -> Fitted:
     """The last step of a pipeline, with X as the steps before transform it."""
     model, rows, names = unwrap_pipeline(fitted.model, fitted.X)
@@ -470,18 +407,8 @@ def _unwrapped(fitted: Fitted) -> Fitted:
     if fitted.original is None and hasattr(first, "columns_of"):  # of a saved model
         original = first.columns_of(fitted.X)
     is_mixed = isinstance(rows, ColumnTable)  # whose original has only its numbers
-    if not is_mixed and np.shape(original) != np.shape(
-        rows
-    ):  # not the same features in other units
+    if not (is_mixed or np.shape(original) == np.shape(rows)):  # they are not the same features
         original = rows
     names = names if fitted.names is None else fitted.names
     scaling = pipeline_scaling(fitted.model) if fitted.scaling is None else fitted.scaling
     return replace(fitted, model=model, X=rows, original=original, names=names, scaling=scaling)
-
-
-def _as_sequence(ids: Any) -> Any:
-    """Ids by position: pyarrow's arrays hold wrappers, those of pandas have an index."""
-    for method in ("to_pylist", "to_list", "tolist"):
-        if hasattr(ids, method):
-            return getattr(ids, method)()
-    return ids

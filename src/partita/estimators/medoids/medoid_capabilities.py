@@ -104,7 +104,7 @@ def _is_euclidean(metric: Any, params: dict[str, Any]) -> bool:
 
 
 def _gower_facts(model: Any) -> list[tuple[str, str]]:
-    """What counts in which way, by kind of column."""
+    """The columns, by the way in which they count."""
     metric: GowerMetric = model._metric
     kinds: dict[str, list[str]] = {}
     for name, column in zip(metric.features.names, metric.columns, strict=True):
