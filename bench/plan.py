@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from harness.generated_data import FULL, QUICK, TALL, TALL_QUICK, Shape
 from harness.real_data import Real
 from peers.kernel_peers import KernelTask
+from peers.prototype_peers import MixedTask
 from tasks.defaults import FULL as FULL_DEFAULTS
 from tasks.defaults import QUICK as QUICK_DEFAULTS
 from tasks.defaults import Named
@@ -39,6 +40,7 @@ class Plan:
     sweeps: tuple[Sweep, ...]
     medoids: tuple[Distances, ...]
     kernels: tuple[KernelTask, ...]
+    prototypes: tuple[MixedTask, ...]
     silhouettes: tuple[Labelled, ...]
     ksweeps: tuple[Real, ...]
     until: float  # seconds since the run began: the last stages too begin nothing new
@@ -95,6 +97,13 @@ FULL_PLAN = Plan(
     sweeps=FULL_SWEEPS,
     medoids=FULL_MEDOIDS,
     kernels=(KernelTask(5000, 10, 20, 10), KernelTask(20_000, 10, 20, 10)),
+    prototypes=(
+        MixedTask(10_000, 5, 5, 10),
+        MixedTask(10_000, 2, 10, 20),
+        MixedTask(20_000, 8, 4, 8),
+        MixedTask(20_000, 3, 3, 12),
+        MixedTask(10_000, 0, 12, 10),
+    ),
     silhouettes=FULL_SILHOUETTES,
     ksweeps=FULL_KSWEEPS,
     until=4900.0,
@@ -118,6 +127,7 @@ QUICK_PLAN = Plan(
     sweeps=QUICK_SWEEPS,
     medoids=QUICK_MEDOIDS,
     kernels=(KernelTask(3000, 10, 20, 10),),
+    prototypes=(MixedTask(3000, 4, 4, 8),),
     silhouettes=QUICK_SILHOUETTES,
     ksweeps=QUICK_KSWEEPS,
     until=260.0,

@@ -19,6 +19,7 @@ from peers.inexact_peers import INEXACT_PEERS
 from peers.kernel_peers import KERNEL_PEERS
 from peers.kmeans_peers import KMEANS_PEERS, OURS
 from peers.medoid_peers import MEDOID_PEERS, THEIRS
+from peers.prototype_peers import PROTOTYPE_PEERS
 from peers.silhouette_peers import SILHOUETTE_PEERS
 from peers.sweep_peers import SWEEP_PEERS
 from picture import draw
@@ -35,6 +36,7 @@ from tasks.kernel_fits import KernelRow, kernel_table
 from tasks.medoids import QUALITY, Quality, Swaps, quality_table
 from tasks.medoids import time_table as swap_table
 from tasks.plain_iteration import IterationTask, cost_table, time_table
+from tasks.prototypes import Prototypes, prototypes_table
 from tasks.seeding import Seeding, seeding_table
 from tasks.silhouettes import Silhouettes, silhouette_table
 from tasks.small_calls import Iris, Predict, call_table
@@ -210,6 +212,11 @@ def kernels(session: Session) -> None:
     _measured("kernels", session, KernelRow, session.plan.kernels, processes, kernel_table)
 
 
+def prototypes(session: Session) -> None:
+    processes, tasks = session.open_peers(PROTOTYPE_PEERS), session.plan.prototypes
+    _measured("prototypes", session, Prototypes, tasks, processes, prototypes_table)
+
+
 def silhouette(session: Session) -> None:
     processes = session.open_peers(SILHOUETTE_PEERS)
     tasks = session.plan.silhouettes
@@ -264,6 +271,7 @@ STAGES: dict[str, Callable[[Session], None]] = {
     "growth": growth,
     "medoids": medoids,
     "kernels": kernels,
+    "prototypes": prototypes,
     "silhouette": silhouette,
     "ksweeps": ksweeps,
 }

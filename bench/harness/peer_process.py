@@ -19,6 +19,7 @@ from peers.inexact_peers import INEXACT_PEERS
 from peers.kernel_peers import KERNEL_PEERS
 from peers.kmeans_peers import KMEANS_PEERS, Peer, PeerInfo
 from peers.medoid_peers import MEDOID_PEERS
+from peers.prototype_peers import PROTOTYPE_PEERS
 from peers.silhouette_peers import SILHOUETTE_PEERS
 from peers.sweep_peers import SWEEP_PEERS
 
@@ -32,6 +33,7 @@ _ALL: Mapping[str, Callable[[int], Peer]] = {
     **FAMILY_PEERS,
     **MEDOID_PEERS,
     **KERNEL_PEERS,
+    **PROTOTYPE_PEERS,
     **SILHOUETTE_PEERS,
     **SWEEP_PEERS,
 }

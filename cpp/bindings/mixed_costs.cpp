@@ -63,8 +63,7 @@ std::int64_t mixed_assign(Array<const double, 3> numbers, Array<const Code, 3> c
         executor, n, rows_per_part(executor, n), nullptr, mixed.scratch(),
         [&](std::size_t first, std::size_t last, const SumView*, unsigned char* scratch) {
             return mixed_table<Code>().assign(mixed.from(first), last - first, mixed.to,
-                                              labels.data() + first, costs.data() + first,
-                                              scratch);
+                                              labels.data() + first, costs.data() + first, scratch);
         });
     return counts.moved;
 }
@@ -86,14 +85,13 @@ void mixed_columns(Array<const double, 3> numbers, Array<const Code, 3> codes,
 }
 
 template <class Code>
-void mixed_gain(Array<const double, 3> numbers, Array<const Code, 3> codes,
-                Matrix<double> centers, Vector<double> origin, Matrix<Code> modes, double gamma,
-                Vector<double> closest, Array<double, 2> gain,
-                std::optional<Vector<double>> weight, Crew* crew) {
+void mixed_gain(Array<const double, 3> numbers, Array<const Code, 3> codes, Matrix<double> centers,
+                Vector<double> origin, Matrix<Code> modes, double gamma, Vector<double> closest,
+                Array<double, 2> gain, std::optional<Vector<double>> weight, Crew* crew) {
     const std::size_t n = closest.shape(0);
     const Mixed<Code> mixed(numbers, codes, centers, origin, modes, gamma, n);
-    expect(gain.shape(0) == (n + kLeafRows - 1) / kLeafRows &&
-               gain.shape(1) == mixed.to.k && (!weight || weight->shape(0) == n),
+    expect(gain.shape(0) == (n + kLeafRows - 1) / kLeafRows && gain.shape(1) == mixed.to.k &&
+               (!weight || weight->shape(0) == n),
            "mixed: gain (n / 256, k), rounded up, and weight (n) expected");
     nb::gil_scoped_release release;
     const Executor executor(crew);
@@ -101,49 +99,48 @@ void mixed_gain(Array<const double, 3> numbers, Array<const Code, 3> codes,
                  items_per_part(gain.shape(0), kPartsPerThread * executor.threads()),
                  mixed.scratch(), [&](std::size_t begin, std::size_t end, unsigned char* scratch) {
                      const std::size_t first = begin * kLeafRows;
-                     mixed_table<Code>().gain(
-                         mixed.from(first), std::min(n, end * kLeafRows) - first, mixed.to,
-                         closest.data() + first, from_row_of(weight, first),
-                         gain.data() + begin * mixed.to.k, scratch);
+                     mixed_table<Code>().gain(mixed.from(first),
+                                              std::min(n, end * kLeafRows) - first, mixed.to,
+                                              closest.data() + first, from_row_of(weight, first),
+                                              gain.data() + begin * mixed.to.k, scratch);
                  });
 }
 
 template <class Code>
-void mixed_lower(Array<const double, 3> numbers, Array<const Code, 3> codes,
-                 Matrix<double> centers, Vector<double> origin, Matrix<Code> modes, double gamma,
-                 OutVector<double> closest, OutVector<double> potential,
-                 std::optional<Vector<double>> weight, Crew* crew) {
+void mixed_lower(Array<const double, 3> numbers, Array<const Code, 3> codes, Matrix<double> centers,
+                 Vector<double> origin, Matrix<Code> modes, double gamma, OutVector<double> closest,
+                 OutVector<double> potential, std::optional<Vector<double>> weight, Crew* crew) {
     const std::size_t n = closest.shape(0);
     const Mixed<Code> mixed(numbers, codes, centers, origin, modes, gamma, n);
-    expect(potential.shape(0) == (n + kLeafRows - 1) / kLeafRows &&
-               (!weight || weight->shape(0) == n),
-           "mixed: potential (n / 256), rounded up, and weight (n) expected");
+    expect(
+        potential.shape(0) == (n + kLeafRows - 1) / kLeafRows && (!weight || weight->shape(0) == n),
+        "mixed: potential (n / 256), rounded up, and weight (n) expected");
     nb::gil_scoped_release release;
     const Executor executor(crew);
     parallel_for(executor, potential.shape(0),
                  items_per_part(potential.shape(0), kPartsPerThread * executor.threads()),
                  mixed.scratch(), [&](std::size_t begin, std::size_t end, unsigned char* scratch) {
                      const std::size_t first = begin * kLeafRows;
-                     mixed_table<Code>().lower(
-                         mixed.from(first), std::min(n, end * kLeafRows) - first, mixed.to,
-                         closest.data() + first, from_row_of(weight, first),
-                         potential.data() + begin, scratch);
+                     mixed_table<Code>().lower(mixed.from(first),
+                                               std::min(n, end * kLeafRows) - first, mixed.to,
+                                               closest.data() + first, from_row_of(weight, first),
+                                               potential.data() + begin, scratch);
                  });
 }
 
 template <class Code>
 void count_codes(Array<const Code, 3> codes, Vector<std::int64_t> offsets,
-                 Vector<std::int64_t> rows, Vector<std::int32_t> before,
-                 Vector<std::int32_t> after, Array<std::int64_t, 2> counts,
-                 std::optional<Vector<std::int64_t>> times, Crew* crew) {
+                 Vector<std::int64_t> rows, Vector<std::int32_t> before, Vector<std::int32_t> after,
+                 Array<std::int64_t, 2> counts, std::optional<Vector<std::int64_t>> times,
+                 Crew* crew) {
     const std::size_t m = rows.shape(0), q = codes.shape(1), k = counts.shape(0);
     expect(codes.shape(2) == kPanelRows && offsets.shape(0) == q + 1,
            "codes: panels (n / 64, q, 64) and offsets (q + 1) expected");
     expect(before.shape(0) == m && after.shape(0) == m && (!times || times->shape(0) == m),
            "codes: one cluster before and after, and one count, for each row expected");
     const std::int64_t points = static_cast<std::int64_t>(codes.shape(0) * kPanelRows);
-    bool fits = offsets.data()[0] >= 0 &&
-                offsets.data()[q] <= static_cast<std::int64_t>(counts.shape(1));
+    bool fits =
+        offsets.data()[0] >= 0 && offsets.data()[q] <= static_cast<std::int64_t>(counts.shape(1));
     for (std::size_t t = 0; t < q; ++t) fits &= offsets.data()[t] <= offsets.data()[t + 1];
     for (std::size_t r = 0; r < m; ++r) fits &= rows.data()[r] >= 0 && rows.data()[r] < points;
     expect(fits, "codes: a row or an offset is out of range");
@@ -180,8 +177,8 @@ void bind_codes(nb::module_& m) {
           "crew"_a = nb::none());
     m.def("mixed_lower", &mixed_lower<Code>, "numbers"_a.noconvert(), "codes"_a.noconvert(),
           "centers"_a.noconvert(), "origin"_a.noconvert(), "modes"_a.noconvert(), "gamma"_a,
-          "closest"_a.noconvert(), "potential"_a.noconvert(),
-          "weight"_a.noconvert() = nb::none(), "crew"_a = nb::none());
+          "closest"_a.noconvert(), "potential"_a.noconvert(), "weight"_a.noconvert() = nb::none(),
+          "crew"_a = nb::none());
     m.def("count_codes", &count_codes<Code>, "codes"_a.noconvert(), "offsets"_a.noconvert(),
           "rows"_a.noconvert(), "before"_a.noconvert(), "after"_a.noconvert(),
           "counts"_a.noconvert(), "times"_a.noconvert() = nb::none(), "crew"_a = nb::none());

@@ -137,9 +137,8 @@ PassCounts mixed_assign(const MixedPanels<Code>& rows, std::size_t points,
 
 // out[j·stride + i]: the cost of row i in cluster j.
 template <class Code>
-void mixed_columns(const MixedPanels<Code>& rows, std::size_t points,
-                   const PrototypeView<Code>& to, double* out, std::size_t stride,
-                   unsigned char* scratch) {
+void mixed_columns(const MixedPanels<Code>& rows, std::size_t points, const PrototypeView<Code>& to,
+                   double* out, std::size_t stride, unsigned char* scratch) {
     PanelCosts<Code> costs(scratch, rows.p);
     for (std::size_t panel = 0; panel * kPanelRows < points; ++panel) {
         costs.open(rows, panel, to.origin);
@@ -163,10 +162,9 @@ PARTITA_INLINE void add_to_lanes(const double* value, const double* weight, std:
 // gain[leaf·k + j]: what prototype j would take from `closest` over a leaf; as `leaf_sums`.
 template <class Code>
 void mixed_gain(const MixedPanels<Code>& rows, std::size_t points, const PrototypeView<Code>& to,
-                const double* closest, const double* weight, double* gain,
-                unsigned char* scratch) {
+                const double* closest, const double* weight, double* gain, unsigned char* scratch) {
     PanelCosts<Code> costs(scratch, rows.p);
-    double(*lane)[8] = reinterpret_cast<double(*)[8]>(scratch + PanelCosts<Code>::bytes(rows.p));
+    double (*lane)[8] = reinterpret_cast<double (*)[8]>(scratch + PanelCosts<Code>::bytes(rows.p));
     for (std::size_t leaf = 0; leaf * kSeedLeafRows < points; ++leaf) {
         for (std::size_t e = 0; e < 8 * to.k; ++e) lane[e / 8][e % 8] = 0.0;
         for (std::size_t panel = leaf * kLeafPanels;
@@ -190,8 +188,7 @@ void mixed_gain(const MixedPanels<Code>& rows, std::size_t points, const Prototy
 // Lowers `closest` to the costs of the prototypes; potential[leaf] = Σ w·closest.
 template <class Code>
 void mixed_lower(const MixedPanels<Code>& rows, std::size_t points, const PrototypeView<Code>& to,
-                 double* closest, const double* weight, double* potential,
-                 unsigned char* scratch) {
+                 double* closest, const double* weight, double* potential, unsigned char* scratch) {
     PanelCosts<Code> costs(scratch, rows.p);
     for (std::size_t leaf = 0; leaf * kSeedLeafRows < points; ++leaf) {
         double lane[8] = {};

@@ -144,7 +144,8 @@ class _Runs:
         """The work of a fit with runs like that of the model."""
         n, d = self._rows.shape
         passes = float(getattr(model, "n_iter_", 1))
-        if capabilities_of(model).geometry is None:
+        offered = capabilities_of(model)
+        if offered.geometry is None and offered.warm_start != "centers":  # all pairs of rows
             pair = WORK_PER_PAIR + d + WORK_PER_PAIR_AND_ITERATION * passes * runs
             return float(n * n * pair)
         k = count_clusters(model)

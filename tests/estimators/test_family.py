@@ -16,6 +16,7 @@ from partita import (
     KernelKMeans,
     KMeans,
     KMedoids,
+    KPrototypes,
     MiniBatchKMeans,
     SphericalKMeans,
     TrimmedKMeans,
@@ -28,6 +29,7 @@ MEMBERS = [
     TrimmedKMeans(3, random_state=0),
     BisectingKMeans(3, random_state=0),
     KMedoids(3, random_state=0),
+    KPrototypes(3, random_state=0),
     KernelKMeans(3, random_state=0),
     KernelKMeans(3, random_state=0, approximation="nystrom", n_components=20),
 ]

@@ -9,6 +9,7 @@ from partita import (
     BisectingKMeans,
     KMeans,
     KMedoids,
+    KPrototypes,
     MiniBatchKMeans,
     SphericalKMeans,
     TrimmedKMeans,
@@ -31,6 +32,7 @@ MEMBERS = [
     TrimmedKMeans(),
     BisectingKMeans(),
     BisectingKMeans(n_clusters=2, bisecting_strategy="largest_cluster"),
+    KPrototypes(),
     SphericalKMeans(zero_rows="drop"),  # some checks give it rows of zeros
 ]
 

@@ -14,6 +14,7 @@ from partita import (
     KernelKMeans,
     KMeans,
     KMedoids,
+    KPrototypes,
     MiniBatchKMeans,
     SphericalKMeans,
     Trace,
@@ -29,6 +30,11 @@ FRAME = pd.DataFrame(ROWS, columns=["länge", "<b>", "c"])
 
 def frame(X):
     return pd.DataFrame(X, columns=FRAME.columns)
+
+
+def with_categories(X):
+    art = np.where(X[:, 1] > 6, "höher", "tiefer")
+    return pd.DataFrame({"länge": X[:, 0], "art": art, "rund": X[:, 2] > 4, "c": X[:, 2]})
 
 
 def single(X):
@@ -123,6 +129,18 @@ CASES = {
         lambda X: X,
     ),
     "medoids clara": (lambda: KMedoids(3, method="clara", random_state=0).fit(ROWS), lambda X: X),
+    "prototypes": (
+        lambda: KPrototypes(3, random_state=0).fit(with_categories(ROWS), sample_weight=WEIGHT),
+        with_categories,
+    ),
+    "prototypes categories": (
+        lambda: KPrototypes(2, init=np.array([[True], [False]])).fit(ROWS[:, :1] > 6),
+        lambda X: X[:, :1] > 6,
+    ),
+    "prototypes numbers": (
+        lambda: KPrototypes(3, standardize=False, random_state=0).fit(FRAME),
+        frame,
+    ),
     "kernel": (
         lambda: KernelKMeans(3, random_state=0).fit(ROWS, sample_weight=WEIGHT),
         lambda X: X,

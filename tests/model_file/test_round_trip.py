@@ -39,7 +39,8 @@ def test_every_answer_has_the_same_bits(case):
     for method in ("transform", "score", "_costs"):
         if hasattr(model, method):
             assert same(getattr(model, method)(new), getattr(again, method)(new)), method
-    if getattr(model, "cluster_centers_", None) is not None:
+    centers = getattr(model, "cluster_centers_", None)
+    if centers is not None and centers.dtype != object:
         codes = model.soft_membership(new)
         if (codes.sum(axis=1) > 0).all():
             assert same(model.inverse_transform(codes), again.inverse_transform(codes))

@@ -139,6 +139,8 @@ def _parameters(top: CheckedFields, array: ReadArray) -> dict[str, Any]:
 def _weights(fields: CheckedFields, centers: Floats | None) -> Floats | None:
     """Return the weights (k,) of the clusters, by their summaries or by the labels of the rows."""
     k = None if centers is None else len(centers)
+    if fields.has("cluster_weights"):
+        return fields.floats("cluster_weights", (k,))
     if fields.has("stats"):
         return fields.nested("stats").floats("weight", (k,))
     if fields.has("medoid_indices"):

@@ -89,6 +89,8 @@ class KPrototypes(Clusterer):
         The means of the columns of numbers.
     modes_ : ndarray of shape (n_clusters, n_categorical)
         The modes of the other columns; None where all rows of a cluster lack the value.
+    cluster_weights_ : ndarray of shape (n_clusters,)
+        The weight of the rows of each cluster.
     category_weights_ : dict
         For each column of categories, by name, the weight (n_clusters, n_categories) of the rows
         that have them, in the order of `categories_`.
@@ -146,7 +148,7 @@ class KPrototypes(Clusterer):
         "cluster_centers_", "means_", "modes_", "category_weights_", "categories_", "start_",
         "_features", "_scaling", "_prototypes", "_weight",
     })  # fmt: skip
-    _saved_attributes = ("gamma",)
+    _saved_attributes = ("gamma", "cluster_weights")
 
     __partita_capabilities__ = prototype_capabilities.declare
     _own_state = prototype_capabilities.own_state
@@ -196,7 +198,7 @@ class KPrototypes(Clusterer):
 
     def _keep(self, run: MixedRun, fit: MixedFit, start: MixedRows) -> KPrototypes:
         self._keep_run(run.fit)
-        self.gamma_ = fit.table.gamma
+        self.gamma_, self.cluster_weights_ = fit.table.gamma, run.weight
         self.labels_, self.inertia_ = run.labels, run.inertia
         self._weight = exact_total(fit.table.weights.as_floats(fit.table.n))
         prototypes = _as_rows(fit.table, run.fit.centers.plain, fit.scaling)

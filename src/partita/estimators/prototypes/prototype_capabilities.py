@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from partita._common.array_types import Floats
+from partita._common.array_types import Floats, Ints
 from partita.estimators import capabilities as needs
 from partita.estimators import validation
 from partita.estimators.capabilities import Capabilities, Replay, lacking, unfitted
@@ -26,6 +26,7 @@ from partita.source.mixed_rows import MixedRows, MixedView
 NO_COORDINATES = "categories have no coordinates"
 NO_MEANS = "categories have modes, not means"
 NO_BOUNDS = "no lower bounds are known of a sum with categories"
+MAX_EMBEDDED_VALUES = 1 << 26  # 512 MB
 OWN_SCALES = "categories have no scale, and numbers are standardized"
 
 
@@ -44,6 +45,7 @@ def declare(model: Any) -> Capabilities:
         distance_name="distance to the prototype",
         merge_rule="representatives",
         warm_start="centers",
+        as_start=partial(_as_start, model),
         exact_sums=True,
         costs=model._costs,
         distances=model.transform,
@@ -62,21 +64,26 @@ def _checked_rows(model: Any, X: Any) -> MixedRows:
 def embedded(model: Any, rows: MixedRows) -> Floats:
     """Return rows in a Euclidean space, where squared distances are the costs between rows.
 
-    Scaled numbers, and for each category a coordinate of √(gamma / 2) where a row has it. A missing
-    category is halfway: γ / 2 from the others.
+    Scaled numbers, and for each category of these rows a coordinate of √(gamma / 2) where a row has
+    it. A missing category is halfway: gamma / 2 from the others.
     """
     parts = [model._scaling.apply(rows.numbers)]
     side = np.sqrt(model.gamma_ / 2)
-    for codes, count in zip(rows.codes.T, model._features.counts, strict=True):
-        # one coordinate more for a category that the fit did not see
-        parts.append(np.where(codes[:, None] == np.arange(count + 1), side, 0.0))
+    for codes in rows.codes.T:
+        parts.append(np.where(codes[:, None] == np.unique(codes[codes >= 0]), side, 0.0))
     return np.hstack(parts)
 
 
 def _mixed_view(model: Any, X: Any) -> MixedView:
     rows = _checked_rows(model, X)
-    view: MixedView = model._features.view(rows, embedded(model, rows))
+    width = rows.numbers.shape[1] + int(model._features.counts.sum())
+    fits = rows.n * width <= MAX_EMBEDDED_VALUES
+    view: MixedView = model._features.view(rows, embedded(model, rows) if fits else None)
     return view
+
+
+def _as_start(model: Any, X: Any, which: Ints) -> Any:
+    return model._features.decode(_checked_rows(model, X).take(which))
 
 
 def _rerun(model: Any) -> Any:
@@ -122,6 +129,9 @@ def restore(model: Any, saved: FieldReader, d: int) -> int:
     weights = saved.floats("category_weights", shape)
     if (weights < 0).any():
         raise ValueError("category_weights must not be negative")
+    model.cluster_weights_ = saved.floats("cluster_weights", (prototypes.n,))
+    if (model.cluster_weights_ < 0).any():
+        raise ValueError("cluster_weights must not be negative")
     model.gamma_ = saved.number("gamma", 0.0, finite=True)
     model._weight = saved.number("weight", validation.MIN_WEIGHT, finite=True)
     model._set_prototypes(features, scaling, prototypes, start, weights)

@@ -21,7 +21,7 @@ from partita.init.prototype_starts import PROTOTYPE_STARTS
 from partita.source.mixed_rows import MixedFeatures, MixedRows
 from partita.source.mixed_table import MixedTable
 
-AUTO_N_INIT = {"k-means++": 4}  # for n_init="auto"; else 10
+AUTO_N_INIT = 10
 INIT_ADVICE = (
     "init may also be a table with one row for each cluster, a fitted model or a callable."
 )
@@ -73,10 +73,10 @@ class PrototypeParameters(FitParameters):
         init, rng = self.model.init, generator(self.model.random_state)
         if isinstance(init, str):
             check("init", init, accept.choice(*PROTOTYPE_STARTS), INIT_ADVICE)
-            seeds = spawn_generators(rng, self.run_count(AUTO_N_INIT.get(init, 10)))
+            seeds = spawn_generators(rng, self.run_count(AUTO_N_INIT))
             return [partial(self._from_rows, fit, init, seed) for seed in seeds]
         if callable(init) and not hasattr(init, "get_params"):
-            seeds = spawn_generators(rng, self.run_count(10))
+            seeds = spawn_generators(rng, self.run_count(AUTO_N_INIT))
             return [partial(self._from_callable, fit, seed) for seed in seeds]
         given = self._given(init, fit)
         self.warn_of_single_start()
