@@ -36,6 +36,8 @@ ADVICE = {
     "unstable": "Let `partita choose-k` find a number of groups that is stable. More starts "
     "({}) depend less on chance. If no number is stable, the data may have no groups.",
     "local-minimum": "Fit again with {}.",
+    "missing-values": "Read means of columns that are often missing with care: they are those of "
+    "the rows that have a value. --missing auto fills in medians instead.",
 }
 
 

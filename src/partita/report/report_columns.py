@@ -44,7 +44,7 @@ def checked_table(model: Any, X: Any, original: Any) -> tuple[ColumnTable, Float
     mixed = capabilities_of(model).mixed
     assert mixed is not None
     view = mixed(table)
-    if original is None:
+    if original is None or view.numbers.shape[1] == 0:
         return table, view.numbers, view
     original = validation.as_rows(original, "a report", "original")
     if original.shape != view.numbers.shape:

@@ -141,15 +141,16 @@ def _plane_axes(
 ) -> list[dict[str, Any]]:
     """The two axes of the plane: principal axes, or the only two features in the data's units."""
     made = []
-    units = [axis_units(data, t, drawn) for t in (0, 1)]
-    if place.plane.n_features > 2:
+    is_projection = place.plane.n_features > 2
+    units = [] if is_projection else [axis_units(data, t, drawn) for t in (0, 1)]
+    if is_projection:
         words: tuple[AxisWords, ...] = principal_words(place.plane, data.point_names)
         ticks: list[list[float] | None] = [None, None]
     else:
         words = tuple(feature_words(data.names[t], units[t].suffix) for t in (0, 1))
         ticks = [units[t].ticks(frames[t]) for t in (0, 1)]
     for t in (0, 1):
-        is_day = place.plane.n_features == 2 and t in data.day_features and not units[t].suffix
+        is_day = not is_projection and t in data.day_features and not units[t].suffix
         axis = _axis(words[t], frames[t], ticks[t], is_day=is_day)
         length = frames[t].high - frames[t].low
         axis["length"] = length if np.isfinite(length) else None
