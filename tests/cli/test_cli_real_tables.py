@@ -111,7 +111,9 @@ def test_outliers_are_left_out_and_groups_of_numbers_found(capsys, tmp_path, n):
     assert (found[table.outliers] == -1).all()
     inside = found >= 0
     assert adjusted_rand_score(table.profiles[inside], found[inside]) >= MIN_ARI
-    assert re.search(r"left out: \d+ rows \(3.%\), the farthest from every center; their label", out)
+    assert re.search(
+        r"left out: \d+ rows \(3.%\), the farthest from every center; their label", out
+    )
     text = page.read_text()
     assert re.search(r"left out: \d+ rows \(3.%\)", text)
     assert "Left out: " in text
@@ -149,9 +151,7 @@ def test_the_default_fit_proposes_the_method_and_changes_nothing_else(capsys, pa
         ),
     ],
 )
-def test_auto_takes_the_method_that_fits_the_table_and_says_why(
-    capsys, path, exclude, method, why
-):
+def test_auto_takes_the_method_that_fits_the_table_and_says_why(capsys, path, exclude, method, why):
     words = ("-k", 3, "--method", "auto", *(("--exclude", exclude) if exclude else ()))
     if method == "kmeans":
         full = "\n".join(line for line in path.read_text().split("\n") if not re.search(",,", line))

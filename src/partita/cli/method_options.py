@@ -131,8 +131,8 @@ class MethodOptions:
         clustering(
             "--gamma",
             "X",
-            "Coefficient of the kernel; for --method prototypes what a category counts beside "
-            "numbers. Default: from the variance.",
+            "Coefficient of the kernel. For --method prototypes: the cost of a different category "
+            "beside squared differences of numbers. Default: by the data.",
             parser=parse_gamma,
         ),
     ] = None

@@ -36,9 +36,10 @@ from partita.tables import (
     plan_of,
     read_table,
 )
+from partita.tables.category_choice import footing_of_categories
 from partita.tables.feature_selection import MAX_MARKER_CHARACTERS
 from partita.tables.placeholders import placeholders_of
-from partita.tables.preparation_plan import Decision
+from partita.tables.preparation_plan import RULES, Decision
 
 if TYPE_CHECKING:
     from partita.model_file.pipeline_steps import PipelineSteps
@@ -173,6 +174,8 @@ def prepare(
         plan = compared_by_ranges(plan)
     if choice is not None and choice.decision is not None:
         plan = replace(plan, decisions=(choice.decision, *plan.decisions))
+    if method is not None and method.method == "prototypes":
+        method, plan = _on_one_footing(method, plan, selection, scaling)
     rows = mixed_rows(selection, scaling) if is_mixed else scaling.apply(selection.X)
     prepared = PreparedData(table, selection, scaling, rows, plan, id_column=options.id)
     return replace(prepared, method=method)
@@ -189,6 +192,20 @@ def _chosen(
     elif not is_auto(method):
         return choice, selection
     return choice, choose_features(table, options, method=choice.method)
+
+
+def _on_one_footing(
+    method: MethodOptions, plan: Plan, selection: Selection, scaling: Scaling
+) -> tuple[MethodOptions, Plan]:
+    """Return the method with what a category counts, and the plan with a line about it."""
+    if method.gamma is not None or not (selection.categories and selection.names):
+        return method, plan
+    numbers = scaling.apply(selection.X).astype(np.float64)
+    gamma = footing_of_categories(selection.categories.values(), numbers, selection.weight)
+    gamma = float(f"{gamma:.3g}")
+    line = f"weighed: a different category costs {gamma:g}, so that columns count alike"
+    decision = Decision("gamma", (), line, RULES["gamma"], "--gamma auto")
+    return replace(method, gamma=gamma), replace(plan, decisions=(*plan.decisions, decision))
 
 
 def compared_by_ranges(plan: Plan) -> Plan:

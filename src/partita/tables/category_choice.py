@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from partita._common.array_types import Ints
+from partita._common.array_types import Floats, Ints
 from partita._common.errors import TableError
 from partita._common.text import format_number, quoted
 from partita.source.category_column import MANY_CATEGORIES
@@ -109,6 +109,34 @@ def _texts(table: Table, name: str) -> Any:
 
 def _number_text(value: float | None) -> str | None:
     return None if value is None or value != value else format_number(value)
+
+
+def footing_of_categories(
+    columns: Iterable[Factor], numbers: Floats, weight: Floats | None
+) -> float:
+    """Return the cost of two different categories that puts them on one footing with numbers.
+
+    A column of categories then adds as much to the mean cost between two rows as a column of
+    numbers to their squared distance: twice its variance. 1 without numbers or categories.
+    """
+    w = np.ones(len(numbers)) if weight is None else weight
+    differ = [_share_of_different_pairs(column, w) for column in columns]
+    known = np.isfinite(numbers)
+    share = known * w[:, None] / np.maximum((known * w[:, None]).sum(axis=0), 1e-300)
+    values = np.where(known, numbers, 0.0)
+    mean = (share * values).sum(axis=0)
+    variance = (share * (values - mean) ** 2).sum(axis=0)
+    if not (any(differ) and variance.any()):
+        return 1.0
+    return float(2 * variance[variance > 0].mean() / np.mean([x for x in differ if x > 0]))
+
+
+def _share_of_different_pairs(column: Factor, weight: Floats) -> float:
+    """Return how likely two rows with known values have different ones."""
+    known = column.codes != MISSING
+    counts = np.bincount(column.codes[known], weight[known])
+    total = float(counts.sum())
+    return 1 - float(((counts / total) ** 2).sum()) if total > 0 else 0.0
 
 
 def missing_categories(columns: Iterable[Factor], n: int) -> Ints:

@@ -77,6 +77,8 @@ RULES = {
     "same numbered series, or they are a numbered series of similar spread",
     "categories": "text, and columns of two values, with 2 to 20 different values which repeat; a "
     "gap is no category",
+    "gamma": "two rows differ on average as much in a column of categories as in one of numbers; "
+    "--gamma sets the cost, --gamma auto is half a standard deviation",
     "gaps": "distances use the values that a row has",
     "fill": "the median of the feature, which outliers do not change",
     "rows": f"fewer than {percent(KNOWN_MIN_SHARE)} of the features are known, so the cluster "
