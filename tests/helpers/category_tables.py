@@ -6,6 +6,7 @@ import csv
 import io
 
 import numpy as np
+
 from helpers.customer_tables import CITIES, FIRST_NAMES, CustomerTable
 
 MAX_USUAL_SHARE, MIN_USUAL_SHARE = 0.97, 0.87  # of the rows of a group with its usual category

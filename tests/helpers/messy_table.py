@@ -21,7 +21,7 @@ CATEGORIES = {
 }
 # by profile, in deviations of each number; two groups share each profile
 PROFILES = np.array([[-1.6, 1.2, 1.5, -1.3, 0.8], [1.4, -1.3, 0.6, 1.5, -1.2]])
-SPREAD = 0.45
+SPREAD = 0.9
 # by group, the category that most of its rows have
 USUAL = np.array([[0, 0, 0], [2, 1, 2], [1, 2, 1], [2, 3, 3]])
 USUAL_SHARE = 0.88
