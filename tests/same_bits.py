@@ -104,6 +104,7 @@ def cases() -> Iterator[tuple[str, Any]]:
     yield from sparse_cases(data)
     yield from kernel_cases(data)
     yield from medoid_cases(data)
+    yield from prototype_cases(data)
     yield from insight_cases(data)
 
 
@@ -162,6 +163,17 @@ def medoid_cases(data: dict[str, np.ndarray]) -> Iterator[tuple[str, Any]]:
     yield "medoids precomputed", lambda m=model: m.fit(matrix, sample_weight=weights_for(150))
     model = partita.KMedoids(7, k_range=(2, 7), random_state=1)
     yield "medoids k_range", lambda m=model: m.fit(X)
+
+
+def prototype_cases(data: dict[str, np.ndarray]) -> Iterator[tuple[str, Any]]:
+    """Tables of numbers, and of some features cut into categories."""
+    for name in ("iris", "wine", "plane"):
+        X = data[name][:700].astype(np.float64)
+        X[:, -1] = np.floor(4 * (X[:, -1] - X[:, -1].min()) / (np.ptp(X[:, -1]) + 1))
+        model = partita.KPrototypes(4, categorical=[-1], random_state=7, n_init=3)
+        weight = weights_for(len(X))
+        yield f"prototypes {name}", lambda m=model, X=X: m.fit(X)
+        yield f"prototypes {name} weights", lambda m=model, X=X, w=weight: m.fit(X, sample_weight=w)
 
 
 class Answer:
@@ -224,6 +236,7 @@ def bits_of(model: Any) -> dict[str, str]:
         if value is None:
             continue
         value = value.toarray() if sp.issparse(value) else np.asarray(value)
+        value = value.astype(str) if value.dtype == object else value  # categories
         out[name] = f"{value.dtype}{value.shape}" + hashlib.sha256(value.tobytes()).hexdigest()[:16]
     trace = getattr(model, "trace_", None)
     if trace is not None:

@@ -28,6 +28,7 @@ from partita import (
     KernelKMeans,
     KMeans,
     KMedoids,
+    KPrototypes,
     MiniBatchKMeans,
     SphericalKMeans,
     choose_k,
@@ -71,6 +72,7 @@ def models():
         "spherical": SphericalKMeans(**keywords).fit(X),
         "kernel": KernelKMeans(**keywords).fit(X),
         "medoids": KMedoids(**keywords).fit(X),
+        "prototypes": KPrototypes(**keywords).fit(X),
         "medoids of a matrix": KMedoids(metric="precomputed", **keywords).fit(DISTANCES),
         "kernel of a matrix": KernelKMeans(kernel="precomputed", **keywords).fit(GRAM),
     }
@@ -218,7 +220,7 @@ def of_files(model):
 def all_calls():
     few = {"ks": range(2, 4), "n_references": 2, "n_splits": 1, "random_state": 0}
     fitted, sweep = models(), choose_k(X, **few)
-    for kind in (KMeans, MiniBatchKMeans, SphericalKMeans, KernelKMeans, KMedoids):
+    for kind in (KMeans, MiniBatchKMeans, SphericalKMeans, KernelKMeans, KMedoids, KPrototypes):
         yield from of_estimator(kind.__name__, kind)
     yield from of_estimator("polynomial", KernelKMeans, kernel="polynomial")
     yield from of_estimator("nystrom", KernelKMeans, approximation="nystrom")

@@ -12,7 +12,7 @@ from harness.generated_data import Array
 
 from peers.kmeans_peers import Outcome, Peer, PeerInfo
 
-OURS, THEIRS = "partita prototypes", "kmodes"
+OURS, THEIRS, TEN_STARTS = "partita prototypes", "kmodes", "partita, ten starts"
 GAMMA = 0.5
 _LEVELS = 6  # categories in each column
 _FAITHFUL = 0.5  # share of the values that are those of the row's own group
@@ -47,7 +47,7 @@ class MixedTask:
         return np.random.default_rng([self.n, self.p, self.q, self.k, stream])
 
 
-def task_of(rows: Array) -> int:
+def count_numbers(rows: Array) -> int:
     """The number of columns of numbers: those before the first that has whole numbers only."""
     whole = (rows == np.rint(rows)).all(axis=0)
     return int(np.argmax(whole)) if whole.any() else rows.shape[1]
@@ -61,7 +61,7 @@ class PrototypePeer(Peer):
     call: Callable[[Array, int, Array], tuple[Array, int]]
 
     def fit(self, rows: Array, start: Array, most: int) -> Any:
-        return self.call(rows, task_of(rows), start[most])
+        return self.call(rows, count_numbers(rows), start[most])
 
     def outcome(self, model: Any) -> Outcome:
         return Outcome(*model)
@@ -73,6 +73,20 @@ def partita_prototypes(threads: int) -> Peer:
     def call(rows: Array, p: int, start: Array) -> tuple[Array, int]:
         model = KPrototypes(
             len(start), init=start, gamma=GAMMA, standardize=False, tol=0, n_threads=threads,
+            categorical=range(p, rows.shape[1]),
+        ).fit(rows)  # fmt: skip
+        return model.cluster_centers_.astype(np.float64), model.n_iter_
+
+    return PrototypePeer(PeerInfo(version("partita")), call)
+
+
+def partita_ten_starts(threads: int) -> Peer:
+    """From ten starts of its own, its default, of which it keeps the best."""
+    from partita import KPrototypes
+
+    def call(rows: Array, p: int, start: Array) -> tuple[Array, int]:
+        model = KPrototypes(
+            len(start), gamma=GAMMA, standardize=False, tol=0, n_threads=threads, random_state=0,
             categorical=range(p, rows.shape[1]),
         ).fit(rows)  # fmt: skip
         return model.cluster_centers_.astype(np.float64), model.n_iter_
@@ -101,4 +115,5 @@ def kmodes_prototypes(threads: int) -> Peer:
 PROTOTYPE_PEERS: dict[str, Callable[[int], Peer]] = {
     OURS: partita_prototypes,
     THEIRS: kmodes_prototypes,
+    TEN_STARTS: partita_ten_starts,
 }

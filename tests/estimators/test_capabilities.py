@@ -9,7 +9,14 @@ from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from partita import KernelKMeans, KMeans, KMedoids, MiniBatchKMeans, SphericalKMeans
+from partita import (
+    KernelKMeans,
+    KMeans,
+    KMedoids,
+    KPrototypes,
+    MiniBatchKMeans,
+    SphericalKMeans,
+)
 from partita.estimators.fitted_models import capabilities_of
 from partita.geometry import EUCLIDEAN, SPHERICAL
 
@@ -23,6 +30,7 @@ MEMBERS = {
     "medoids manhattan": (KMedoids(3, metric="manhattan", random_state=0), X),
     "medoids minkowski": (KMedoids(3, metric="minkowski", metric_params={"p": 3}), X),
     "medoids matrix": (KMedoids(3, metric="precomputed", random_state=0), FAR),
+    "prototypes": (KPrototypes(3, random_state=0, categorical=[2]), X.round()),
     "kernel": (KernelKMeans(3, random_state=0), X),
     "kernel matrix": (KernelKMeans(3, kernel="precomputed", random_state=0), GRAM),
     "cut": (KernelKMeans(3, kernel="normalized-cut", random_state=0), GRAM),

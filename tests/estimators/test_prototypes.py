@@ -104,7 +104,9 @@ def test_weights_are_repeats_and_the_order_of_rows_changes_no_bit(data, order):
         return
     third = fitted(numbers[repeated], codes[repeated], 2, init=X[:2])
     assert third.inertia_ == one.inertia_
-    np.testing.assert_array_equal(third.cluster_centers_, one.cluster_centers_)
+    # an empty cluster keeps a start whose category no row may have
+    used = one.cluster_weights_ > 0
+    np.testing.assert_array_equal(third.cluster_centers_[used], one.cluster_centers_[used])
     np.testing.assert_array_equal(third.labels_, one.labels_[repeated])
 
 

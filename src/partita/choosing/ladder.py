@@ -240,9 +240,7 @@ def _start_with_fewer(accepts: str, model: Any, X: Any, weight: Floats | None, k
 def _start_with_more(accepts: str, model: Any, X: Any, k: int) -> Any:
     if accepts == "centers":
         far = _farthest(model.transform(X).min(axis=1), k - len(model.cluster_centers_))
-        as_start = capabilities_of(model).as_start
-        rows = as_doubles(X[far]) if as_start is None else as_start(X, far)
-        return np.vstack([model.cluster_centers_, rows])
+        return np.vstack([model.cluster_centers_, as_doubles(X[far])])
     distance = _costs(model, X).min(axis=1)
     if accepts == "medoid_indices":
         own = model.medoid_indices_

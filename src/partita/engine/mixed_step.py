@@ -199,14 +199,15 @@ def best_prototypes(
     table: MixedTable,
     starts: Sequence[Callable[[], Floats]],
     options: LloydOptions,
-    returned: Callable[[Floats], Floats],
+    returned: Callable[[Floats, Ints], Floats],
 ) -> MixedRun:
     """Run the loop from every start, and label the rows by the best run.
 
-    `returned` rounds prototypes (k, p + q) as the estimator will return them.
+    `returned` takes the prototypes (k, p + q) and the partition (n,) that they are the means and
+    modes of, and rounds them as the estimator will return them.
     """
     fit, step = run_all(starts, options, lambda k: MixedStep(table, k), lambda _: None)
-    values = returned(fit.centers.plain)
+    values = returned(fit.centers.plain, step.labels)
     centers = Centers(values, np.zeros(values.shape[1]))
     step.assign(centers)
     costs = step.own_costs(centers)

@@ -91,8 +91,6 @@ class Capabilities:
     # what `init` accepts to start from a fit with more or fewer clusters: "centers",
     # "medoid_indices", "labels" or None
     warm_start: str | None = "centers"
-    # (X, numbers of rows) -> these rows as `init` takes them; None: as numbers
-    as_start: Callable[[Any, Ints], Any] | None = None
     sampled_trace: bool = False  # costs of iterations are those of samples, not of all rows
     exact_sums: bool = False  # the sums of a fit are exact: the order of rows does not matter
     assumes_means: bool = False  # data must show that centers are means

@@ -26,6 +26,7 @@ from partita.estimators.prototypes import prototype_capabilities
 from partita.estimators.prototypes.number_scaling import (
     NumberScaling,
     default_gamma,
+    plain_means,
     standardizing,
 )
 from partita.estimators.prototypes.prototype_parameters import MixedFit, PrototypeParameters
@@ -123,7 +124,7 @@ class KPrototypes(Clusterer):
     >>> rows = [[23, "rent"], [25, "rent"], [58, "own"], [61, "own"], [60, "rent"]]
     >>> model = KPrototypes(n_clusters=2, random_state=0).fit(rows)
     >>> sorted(model.cluster_centers_.tolist())
-    [[24.0, 'rent'], [59.66666666666667, 'own']]
+    [[24.0, 'rent'], [59.666666666666664, 'own']]
     >>> model.predict([[24, "own"]]) == model.labels_[0]
     array([ True])
     """
@@ -170,7 +171,7 @@ class KPrototypes(Clusterer):
         scaling = NumberScaling.identity(rows.numbers.shape[1])
         if self.standardize:
             scaling = standardizing(rows.numbers, weight)
-        scaled = MixedRows(scaling.apply(rows.numbers), rows.codes)
+        scaled = _scaled(rows, scaling)
         _check_squares(scaled, weight)
         gamma = self.gamma
         if gamma == "auto":
@@ -186,22 +187,24 @@ class KPrototypes(Clusterer):
                 parameters.on_run_end,
             )
 
-            def returned(values: Floats) -> Floats:
-                prototypes = _as_rows(table, values, scaling)
-                return table.joined(MixedRows(scaling.apply(prototypes.numbers), prototypes.codes))
+            made: list[MixedRows] = []
+
+            def returned(values: Floats, labels: Ints) -> Floats:
+                made.append(_in_units(fit, values, labels, weight))
+                return table.joined(_scaled(made[0], scaling))
 
             run = best_prototypes(table, parameters.starts(fit), options, returned)
         self._warn_if_empty(run.weight, len(run.weight), parameters.k)
         self._keep_features(attributes)
-        start = parameters.start_of(run.fit.start)
-        return self._keep(run, fit, start)
+        return self._keep(run, fit, made[0], parameters.start_of(run.fit.start))
 
-    def _keep(self, run: MixedRun, fit: MixedFit, start: MixedRows) -> KPrototypes:
+    def _keep(
+        self, run: MixedRun, fit: MixedFit, prototypes: MixedRows, start: MixedRows
+    ) -> KPrototypes:
         self._keep_run(run.fit)
         self.gamma_, self.cluster_weights_ = fit.table.gamma, run.weight
         self.labels_, self.inertia_ = run.labels, run.inertia
         self._weight = exact_total(fit.table.weights.as_floats(fit.table.n))
-        prototypes = _as_rows(fit.table, run.fit.centers.plain, fit.scaling)
         self._set_prototypes(fit.features, fit.scaling, prototypes, start, run.category_weight)
         return self
 
@@ -231,8 +234,9 @@ class KPrototypes(Clusterer):
     def _panels(self, X: Any, workers: Workers) -> MixedPanels:
         rows = check_mixed_rows(self, X, self._features)
         check_complete_numbers(rows, self._features)
-        scaled = MixedRows(self._scaling.apply(rows.numbers), rows.codes)
-        return MixedPanels(scaled, self._features.counts, self.gamma_, workers)
+        return MixedPanels(
+            _scaled(rows, self._scaling), self._features.counts, self.gamma_, workers
+        )
 
     def _scaled_prototypes(self) -> tuple[Floats, Floats, Ints]:
         numbers = self._scaling.apply(self._prototypes.numbers)
@@ -295,9 +299,16 @@ def _check_squares(rows: MixedRows, weight: Floats | None) -> None:
         validation.check_squares(counted, some)
 
 
-def _as_rows(table: MixedTable, values: Floats, scaling: NumberScaling) -> MixedRows:
-    """Return prototypes (k, p + q) of the engine in the units of X."""
-    numbers, codes = table.split(values)
-    p = len(scaling.scale)  # 0, if the table has a column of zeros in place of numbers
-    parts = scaling.undo(numbers[:, :p]), codes
-    return MixedRows(*map(np.ascontiguousarray, parts))
+def _scaled(rows: MixedRows, scaling: NumberScaling) -> MixedRows:
+    """Return rows with their numbers as distances take them."""
+    return MixedRows(scaling.apply(rows.numbers), rows.codes)
+
+
+def _in_units(fit: MixedFit, values: Floats, labels: Ints, weight: Floats | None) -> MixedRows:
+    """Return the prototypes (k, p + q) of a partition in the units of X."""
+    numbers, codes = fit.table.split(values)
+    p = len(fit.scaling.scale)  # 0, if the table has a column of zeros in place of numbers
+    numbers = fit.scaling.undo(numbers[:, :p])
+    if fit.scaling.changes:
+        numbers = plain_means(fit.rows.numbers, labels, weight, numbers)
+    return MixedRows(np.ascontiguousarray(numbers), np.ascontiguousarray(codes))

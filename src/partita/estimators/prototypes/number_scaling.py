@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from partita._common.array_types import Floats
-from partita._common.exact_sum import exact_total
+from partita._common.array_types import Floats, Ints
+from partita._common.exact_sum import exact_total, exact_totals
 from partita._common.power_of_two import square_scale
 from partita.estimators.saved_state import FieldReader
 
@@ -25,6 +25,11 @@ class NumberScaling:
     def identity(cls, p: int) -> NumberScaling:
         """Return the scaling that changes nothing."""
         return cls(np.zeros(p), np.ones(p))
+
+    @property
+    def changes(self) -> bool:
+        """Whether it changes any number."""
+        return bool(self.location.any() or (self.scale != 1).any())
 
     def apply(self, numbers: Floats) -> Floats:
         """Return numbers (n, p) as distances take them."""
@@ -57,6 +62,22 @@ def standardizing(numbers: Floats, weight: Floats | None) -> NumberScaling:
     pairs = [_mean_and_deviation(column, weight) for column in numbers.T]
     mean, deviation = np.array(pairs).reshape(-1, 2).T
     return NumberScaling(mean.copy(), np.where(deviation > 0, deviation, 1.0))
+
+
+def plain_means(numbers: Floats, labels: Ints, weight: Floats | None, otherwise: Floats) -> Floats:
+    """Return the means (k, p) of clusters in the units of the table.
+
+    They are rounded less than `otherwise`, the means of scaled numbers, which clusters without
+    weight keep.
+    """
+    label, k = np.maximum(labels, 0), len(otherwise)  # rows without a label have no weight
+    mass = exact_totals(np.ones(len(label)), label, k, weight)
+    means = otherwise.copy()
+    for t, column in enumerate(numbers.T):
+        total = exact_totals(column, label, k, weight)
+        known = (mass > 0) & np.isfinite(total)
+        np.divide(total, mass, out=means[:, t], where=known)
+    return means
 
 
 def default_gamma(numbers: Floats, weight: Floats | None, is_standardized: bool) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from partita._common.array_types import Floats, Ints
+from partita._common.array_types import Floats
 from partita.estimators import capabilities as needs
 from partita.estimators import validation
 from partita.estimators.capabilities import Capabilities, Replay, lacking, unfitted
@@ -45,7 +45,6 @@ def declare(model: Any) -> Capabilities:
         distance_name="distance to the prototype",
         merge_rule="representatives",
         warm_start="centers",
-        as_start=partial(_as_start, model),
         exact_sums=True,
         costs=model._costs,
         distances=model.transform,
@@ -80,10 +79,6 @@ def _mixed_view(model: Any, X: Any) -> MixedView:
     fits = rows.n * width <= MAX_EMBEDDED_VALUES
     view: MixedView = model._features.view(rows, embedded(model, rows) if fits else None)
     return view
-
-
-def _as_start(model: Any, X: Any, which: Ints) -> Any:
-    return model._features.decode(_checked_rows(model, X).take(which))
 
 
 def _rerun(model: Any) -> Any:
