@@ -30,6 +30,7 @@ MEMBERS = [
     KMedoids(3, random_state=0),
     KernelKMeans(3, random_state=0),
     KernelKMeans(3, random_state=0, approximation="nystrom", n_components=20),
+    KernelKMeans(3, random_state=0, kernel="nearest_neighbors"),
 ]
 
 
