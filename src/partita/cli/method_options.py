@@ -22,6 +22,7 @@ SEARCHING_METHODS = ("kmeans", "spherical", "medoids")
 OPTIONS_OF_METHOD = {
     "kernel": ("kernel",),
     "gamma": ("kernel",),
+    "n_neighbors": ("kernel",),
     "metric": ("medoids",),
     "zero_rows": ("spherical",),
     "quality": SEARCHING_METHODS,
@@ -105,6 +106,16 @@ class MethodOptions:
             "X",
             "Coefficient of the kernel. Default: from the variance.",
             parser=at_least(0.0),
+        ),
+    ] = None
+    n_neighbors: Annotated[
+        int | None,
+        clustering(
+            "--n-neighbors",
+            "N",
+            "Of --kernel nearest_neighbors: neighbours of a row, itself included. Default: by the "
+            "data.",
+            parser=at_least(2),
         ),
     ] = None
     metric: Annotated[
