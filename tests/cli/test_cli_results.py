@@ -61,6 +61,8 @@ def _fitted(estimator, X):
         (["--method", "medoids", "--metric", "manhattan"],
          KMedoids(3, metric="manhattan", random_state=0)),
         (["--method", "kernel", "--gamma", 0.05], KernelKMeans(3, gamma=0.05, random_state=0)),
+        (["--method", "kernel", "--kernel", "nearest_neighbors", "--n-neighbors", 9],
+         KernelKMeans(3, kernel="nearest_neighbors", n_neighbors=9, random_state=0)),
     ],
 )  # fmt: skip
 def test_every_member_of_the_family(partita, tmp_path, file, blobs, words, estimator, clusters_in):

@@ -167,6 +167,16 @@ CASES = {
         ).fit(sp.csr_array(ROWS)),
         sp.csr_array,
     ),
+    "kernel neighbours": (
+        lambda: KernelKMeans(3, kernel="nearest_neighbors", random_state=0).fit(ROWS, None, WEIGHT),
+        lambda X: X,
+    ),
+    "kernel neighbours csr": (
+        lambda: KernelKMeans(
+            3, kernel="nearest_neighbors", n_neighbors=9, init="random", random_state=0
+        ).fit(sp.csr_array(ROWS)),
+        sp.csr_array,
+    ),
     "kernel precomputed": (
         lambda: KernelKMeans(3, kernel="precomputed", random_state=0).fit(rbf_kernel(ROWS)),
         lambda X: rbf_kernel(X, ROWS),

@@ -40,6 +40,7 @@ OPTIONS_OF_METHOD = {
     "size_min": ("balanced",),
     "size_max": ("balanced",),
     "bisecting_strategy": ("bisecting",),
+    "n_neighbors": ("kernel",),
     "metric": ("medoids",),
     "zero_rows": ("spherical",),
     "quality": SEARCHING_METHODS,
@@ -134,6 +135,16 @@ class MethodOptions:
             "Coefficient of the kernel. For --method prototypes: the cost of a different category "
             "beside squared differences of numbers. Default: by the data.",
             parser=parse_gamma,
+        ),
+    ] = None
+    n_neighbors: Annotated[
+        int | None,
+        clustering(
+            "--n-neighbors",
+            "N",
+            "Of --kernel nearest_neighbors: neighbours of a row, itself included. Default: by the "
+            "data.",
+            parser=at_least(2),
         ),
     ] = None
     metric: Annotated[

@@ -15,7 +15,10 @@ from partita._common.parameters import MAX_VALUE_LENGTH, describe_value
 from partita._common.text import did_you_mean, one_line
 
 # those that can be computed from the rows of a file
-KERNELS = ("rbf", "laplacian", "polynomial", "sigmoid", "cosine", "linear", "chi2")
+KERNELS = (
+    "rbf", "laplacian", "polynomial", "sigmoid", "cosine", "linear", "chi2",
+    "nearest_neighbors",
+)  # fmt: skip
 QUALITIES = ("fast", "balanced", "best")
 METRICS = (
     "euclidean", "sqeuclidean", "manhattan", "cosine", "chebyshev", "correlation", "canberra",
