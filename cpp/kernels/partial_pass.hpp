@@ -7,12 +7,13 @@
 
 #include "exact_distance.hpp"
 #include "exact_sums.hpp"
+#include "packing.hpp"
 
 namespace partita::PARTITA_ISA {
 
 // All memory of a pass, in one block that the caller allocates.
 struct PartialScratch {
-    double *panel, *wide;
+    double *panel, *padded, *wide;
     unsigned char* sum_scratch;
     std::size_t used;  // bytes
 
@@ -21,6 +22,7 @@ struct PartialScratch {
     PartialScratch(unsigned char* memory, std::size_t d) {
         ScratchArena arena(memory);
         panel = arena.take<double>(d * kExactWidth);
+        padded = arena.take<double>(d * kExactWidth);
         wide = arena.take<double>(2 * d);
         sum_scratch = arena.take<unsigned char>(RowAccumulator<double>::bytes(2 * d));
         used = arena.used();
@@ -38,6 +40,24 @@ PARTITA_INLINE void widen_row(const T* x, std::size_t d, const double* origin, d
     }
 }
 
+// Transposes, centres and scales kExactWidth rows; gaps stay NaN.
+template <class T>
+PARTITA_INLINE void pack_exact(const ExactView& exact, const T* rows, double* panel) {
+    using S = Simd<double>;
+    constexpr std::size_t wide = Simd<T>::width;
+    static_assert(kExactWidth % wide == 0 && wide % S::width == 0);
+    const S::Reg scale = S::set1(exact.scale);
+    auto put = [&](std::size_t t, int v, typename Simd<T>::Reg x) {
+        alignas(64) T lane[wide];
+        Simd<T>::store(lane, x);
+        double* to = panel + t * kExactWidth + static_cast<std::size_t>(v) * wide;
+        const S::Reg origin = S::set1(exact.origin[t]);
+        for (std::size_t r = 0; r < wide; r += S::width)
+            S::store(to + r, S::mul(S::sub(S::widen(lane + r), origin), scale));
+    };
+    each_column(rows, exact.d, static_cast<int>(kExactWidth / wide), put);
+}
+
 // Labels every row and moves changed rows in the sums (of 2d features). `label` holds the previous
 // labels (−1: none); the lower index on ties.
 template <class T>
@@ -52,11 +72,15 @@ PassCounts assign_partial(const ExactView& exact, const Rows<T>& rows, double ma
     PassCounts outcome{0, 0};
     for (std::size_t i = 0; i < rows.n; i += kExactWidth) {
         const std::size_t m = rows.n - i < kExactWidth ? rows.n - i : kExactWidth;
+        const T* first = rows.data + i * d;
+        if (m < kExactWidth) {
+            for (std::size_t e = 0; e < kExactWidth * d; ++e)
+                s.padded[e] = static_cast<double>(e < m * d ? first[e] : T(0));
+            pack_exact<double>(exact, s.padded, s.panel);
+        } else {
+            pack_exact(exact, first, s.panel);
+        }
         for (std::size_t r = 0; r < kExactWidth; ++r) {
-            const T* x = rows.data + (i + (r < m ? r : 0)) * d;
-            for (std::size_t t = 0; t < d; ++t)
-                s.panel[t * kExactWidth + r] =
-                    (static_cast<double>(x[t]) - exact.origin[t]) * exact.scale;
             best[r] = __builtin_inf();
             nearest[r] = 0;
         }

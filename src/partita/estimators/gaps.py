@@ -8,7 +8,7 @@ import numpy as np
 
 from partita._common.array_types import Ints
 from partita._common.errors import ParameterError
-from partita._common.parameters import Got, must_be
+from partita._common.parameters import Got, choice, must_be
 from partita._common.sparse_format import is_sparse
 from partita._common.text import listed
 from partita.estimators.scanned_rows import is_scanned
@@ -16,7 +16,7 @@ from partita.scanning.stored_rows import StoredRows
 from partita.source.partial_rows import PartialSource, RowsWithGaps
 
 COUNTING_ADVICE = "KMeans(missing='partial') counts only the values that are there"
-MISSING_KINDS = ("error", "partial")
+MISSING_RULE = choice("error", "partial")
 SPARSE_ADVICE = (
     "Zeros that are not stored are values, not gaps: pass an array with NaN where a value is "
     "missing, or set missing='error'."

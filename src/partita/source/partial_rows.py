@@ -47,13 +47,14 @@ class FilledRows:
         self.shape, self.dtype = rows.shape, rows.dtype
 
     def __getitem__(self, rows: slice | Ints) -> Array:
-        values = self._rows[rows]
-        return np.where(np.isnan(values), self._fill.astype(values.dtype), values)
+        values = np.array(self._rows[rows])
+        np.copyto(values, self._fill, where=np.isnan(values), casting="same_kind")
+        return values
 
 
 @dataclass(frozen=True, slots=True)
 class GapCounts:
-    """How much is missing, and what no fit can use."""
+    """Counts of missing values, and of those that no fit can use."""
 
     missing: Ints  # (d,) missing values of each column
     rows: int  # with a gap
@@ -67,13 +68,14 @@ class GapCounts:
         missing, infinite = np.zeros((2, d), np.int64)
         rows = empty = infinite_rows = 0
         for block in blocks:
-            gap, beyond = np.isnan(block), np.isinf(block)
-            per_row = gap.sum(axis=1)
-            missing += gap.sum(axis=0)
-            rows += int(np.count_nonzero(per_row))
-            empty += int(np.count_nonzero(per_row == d))
-            infinite += beyond.sum(axis=0)
-            infinite_rows += int(np.count_nonzero(beyond.any(axis=1)))
+            gap = np.isnan(block)
+            missing += np.count_nonzero(gap, axis=0)
+            rows += int(np.count_nonzero(gap.any(axis=1)))
+            empty += int(np.count_nonzero(gap.all(axis=1)))
+            if np.isinf(np.fmax.reduce(np.abs(block), axis=None, initial=0)):
+                beyond = np.isinf(block)
+                infinite += np.count_nonzero(beyond, axis=0)
+                infinite_rows += int(np.count_nonzero(beyond.any(axis=1)))
         return cls(missing, rows, empty, np.flatnonzero(infinite), infinite_rows)
 
 
@@ -94,7 +96,7 @@ class PartialSource:
 
     @cached_property
     def counts(self) -> GapCounts:
-        """What is missing, over all rows."""
+        """The counts over all rows."""
         steps = (rows for rows, _ in crew_slices(self.workers, self.n, self.d))
         return GapCounts.of((self.rows[rows] for rows in steps), self.d)
 

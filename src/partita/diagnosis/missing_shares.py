@@ -28,7 +28,7 @@ def check_missing_values(fit: FitContext) -> Finding | None:
     is_frequent = shares.overall.max() >= MANY_MISSING_SHARE
     return Finding(
         "missing-values",
-        "A feature is missing in most rows." if is_frequent else "Some values are missing.",
+        "A column is empty in most rows." if is_frequent else "Some values are missing.",
         evidence,
         "Read means of features that are often missing with care: they are those of the rows that "
         "have a value.",
