@@ -3,7 +3,9 @@
 python bench/answers.py [--tables 200] [--seeds 1,2] [--ranges 2:12,2:20] [--processes 2] [--out F]
 
 Tables with groups count as right if the adjusted Rand index of labels and truth is at least 0.8;
-tables without, if the answer is "no clusters" (K = 1). K is stable if it does not change with the
+tables without, if the answer is "no clusters" (K = 1). Tables whose groups only categories tell
+apart are given to `partita fit table.csv --method auto`; the default fit must propose the method
+that finds them. K is stable if it does not change with the
 seed or the upper end of the range.
 """
 
@@ -23,11 +25,17 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
+from helpers.category_tables import table_with_categories
 from helpers.customer_tables import CustomerTable, table_with_groups, table_without_groups
 from sklearn.metrics import adjusted_rand_score
 
 MIN_ARI = 0.8
 SEEDS_PER_BATCH = 20
+KINDS = {
+    "groups": table_with_groups,
+    "none": table_without_groups,
+    "categories": table_with_categories,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +48,7 @@ class Answer:
     ari: float | None
     other_ks: tuple[int, ...]
     seconds: float
+    proposed: bool | None = None  # whether the default fit tells that categories are not used
 
     @property
     def is_right(self) -> bool:
@@ -56,9 +65,7 @@ def main() -> None:
     options = _options()
     with multiprocessing.get_context("spawn").Pool(options.processes) as pool:
         task = _Task(_runs(options))
-        answers = [
-            answer for kind in ("groups", "none") for answer in _ask(pool, task, kind, options)
-        ]
+        answers = [answer for kind in KINDS for answer in _ask(pool, task, kind, options)]
     text = _report(answers, options)
     print(text)
     if options.out is not None:
@@ -88,32 +95,39 @@ class _Task:
 
     def __call__(self, task: tuple[str, int]) -> Answer | None:
         kind, seed = task
-        table = table_with_groups(seed) if kind == "groups" else table_without_groups(seed)
-        return None if table is None else _answer(table, self.runs)
+        table = KINDS[kind](seed)
+        return None if table is None else _answer(table, kind, self.runs)
 
 
-def _answer(table: CustomerTable, runs: tuple[tuple[str, ...], ...]) -> Answer:
+def _answer(table: CustomerTable, kind: str, runs: tuple[tuple[str, ...], ...]) -> Answer:
+    words = ("--method", "auto") if kind == "categories" else ()
     with tempfile.TemporaryDirectory() as folder:
         path, labels = Path(folder, "table.csv"), Path(folder, "labels.csv")
         path.write_text(table.text, encoding="utf-8")
         start = time.process_time()
-        k = fit(path, "--labels", str(labels), "--only-labels")
+        k = fit(path, *words, "--labels", str(labels), "--only-labels")
         seconds = time.process_time() - start
         found = list(map(int, labels.read_text().split()[1:]))
-        others = tuple(fit(path, *words) for words in runs)
+        others = tuple(fit(path, *words, *more) for more in runs)
+        proposed = bool(answer(path, "-k", "2")["data"]["unused_categories"]) if words else None
     ari = None if table.truth is None else adjusted_rand_score(table.truth, found)
-    shape = "groups" if table.truth is not None else table.recipe.rpartition(" ")[2]
-    return Answer(table.recipe, shape, k, ari, others, seconds)
+    shape = kind if table.truth is not None else table.recipe.rpartition(" ")[2]
+    return Answer(table.recipe, shape, k, ari, others, seconds, proposed)
 
 
 def fit(*words: object) -> int:
     """Run `partita fit`, and return the number of clusters."""
+    return int(answer(*words)["summary"]["n_clusters"])
+
+
+def answer(*words: object) -> dict:
+    """Run `partita fit`, and return its object."""
     from partita.cli.command_group import app
 
     out = io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.suppress(SystemExit):
         app(["fit", *map(str, words), "--json"], prog_name="partita")
-    return int(json.loads(out.getvalue())["summary"]["n_clusters"])
+    return json.loads(out.getvalue())
 
 
 def _runs(options: argparse.Namespace) -> tuple[tuple[str, ...], ...]:
@@ -125,7 +139,8 @@ def _report(answers: list[Answer], options: argparse.Namespace) -> str:
     count = Counter(answer.shape for answer in answers)
     right = Counter(answer.shape for answer in answers if answer.is_right)
     stable = sum(answer.is_stable for answer in answers)
-    without = [shape for shape in count if shape != "groups"]
+    without = [shape for shape in count if shape not in KINDS]
+    proposed = sum(bool(answer.proposed) for answer in answers)
     seconds = sorted(answer.seconds for answer in answers)
     lines = [
         "# Answers of `partita fit table.csv`",
@@ -136,6 +151,10 @@ def _report(answers: list[Answer], options: argparse.Namespace) -> str:
         "| tables | right | of |",
         "|---|---|---|",
         f"| with groups: ARI ≥ {MIN_ARI} | {right['groups']} | {count['groups']} |",
+        f"| with groups that only categories tell apart: --method auto, ARI ≥ {MIN_ARI} | "
+        f"{right['categories']} | {count['categories']} |",
+        f"| … the default fit proposes a method that uses them | {proposed} | "
+        f"{count['categories']} |",
         f"| without: no clusters | {sum(right[s] for s in without)} | "
         f"{sum(count[s] for s in without)} |",
         *(f"| … {shape} columns | {right[shape]} | {count[shape]} |" for shape in without),

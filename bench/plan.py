@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from harness.generated_data import FULL, QUICK, TALL, TALL_QUICK, Shape
 from harness.real_data import Real
+from peers.gower_peers import GowerTask
 from peers.kernel_peers import KernelTask
 from peers.prototype_peers import MixedTask
 from tasks.defaults import FULL as FULL_DEFAULTS
@@ -41,6 +42,7 @@ class Plan:
     medoids: tuple[Distances, ...]
     kernels: tuple[KernelTask, ...]
     prototypes: tuple[MixedTask, ...]
+    gower: tuple[GowerTask, ...]
     silhouettes: tuple[Labelled, ...]
     ksweeps: tuple[Real, ...]
     until: float  # seconds since the run began: the last stages too begin nothing new
@@ -104,6 +106,7 @@ FULL_PLAN = Plan(
         MixedTask(20_000, 3, 3, 12),
         MixedTask(10_000, 0, 12, 10),
     ),
+    gower=(GowerTask(3000, 5, 5, 10), GowerTask(5000, 10, 10, 20), GowerTask(10_000, 4, 8, 10)),
     silhouettes=FULL_SILHOUETTES,
     ksweeps=FULL_KSWEEPS,
     until=4900.0,
@@ -128,6 +131,7 @@ QUICK_PLAN = Plan(
     medoids=QUICK_MEDOIDS,
     kernels=(KernelTask(3000, 10, 20, 10),),
     prototypes=(MixedTask(3000, 4, 4, 8),),
+    gower=(GowerTask(2000, 4, 4, 8),),
     silhouettes=QUICK_SILHOUETTES,
     ksweeps=QUICK_KSWEEPS,
     until=260.0,

@@ -15,6 +15,7 @@ from harness.real_data import Real
 from harness.results_file import Report
 from harness.timing import Clock
 from peers.family_peers import FAMILY_PEERS
+from peers.gower_peers import GOWER_PEERS
 from peers.inexact_peers import INEXACT_PEERS
 from peers.kernel_peers import KERNEL_PEERS
 from peers.kmeans_peers import KMEANS_PEERS, OURS
@@ -28,6 +29,7 @@ from tasks.defaults import Defaults, Named, defaults_table
 from tasks.family import family_table, family_tasks, measure_family
 from tasks.fit_race import Row, race
 from tasks.fit_tables import fit_tables
+from tasks.gower import GowerMedoids, gower_table
 from tasks.growth import Curve, growth_table
 from tasks.growth import measure as measure_growth
 from tasks.inexact import QualityRace, inexact_table, quality_race
@@ -217,6 +219,11 @@ def prototypes(session: Session) -> None:
     _measured("prototypes", session, Prototypes, tasks, processes, prototypes_table)
 
 
+def gower(session: Session) -> None:
+    processes, tasks = session.open_peers(GOWER_PEERS), session.plan.gower
+    _measured("gower", session, GowerMedoids, tasks, processes, gower_table)
+
+
 def silhouette(session: Session) -> None:
     processes = session.open_peers(SILHOUETTE_PEERS)
     tasks = session.plan.silhouettes
@@ -272,6 +279,7 @@ STAGES: dict[str, Callable[[Session], None]] = {
     "medoids": medoids,
     "kernels": kernels,
     "prototypes": prototypes,
+    "gower": gower,
     "silhouette": silhouette,
     "ksweeps": ksweeps,
 }

@@ -135,6 +135,8 @@ def kernel_cases(data: dict[str, np.ndarray]) -> Iterator[tuple[str, Any]]:
         )
         model = partita.KernelKMeans(3, kernel="normalized-cut", random_state=6)
         yield f"kernel {name} cut", lambda m=model, A=graph: m.fit(A)
+        model = partita.KernelKMeans(3, kernel="nearest_neighbors", random_state=6)
+        yield f"kernel {name} neighbours", lambda m=model, X=X: m.fit(X)
     for name in ("blobs", "plane", "digits"):
         model = partita.KernelKMeans(6, approximation="nystrom", random_state=0)
         yield f"kernel {name} nystrom", lambda m=model, X=data[name]: m.fit(X)

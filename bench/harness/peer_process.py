@@ -15,6 +15,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from peers.family_peers import FAMILY_PEERS
+from peers.gower_peers import GOWER_PEERS
 from peers.inexact_peers import INEXACT_PEERS
 from peers.kernel_peers import KERNEL_PEERS
 from peers.kmeans_peers import KMEANS_PEERS, Peer, PeerInfo
@@ -34,6 +35,7 @@ _ALL: Mapping[str, Callable[[int], Peer]] = {
     **MEDOID_PEERS,
     **KERNEL_PEERS,
     **PROTOTYPE_PEERS,
+    **GOWER_PEERS,
     **SILHOUETTE_PEERS,
     **SWEEP_PEERS,
 }

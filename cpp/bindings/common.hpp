@@ -182,6 +182,7 @@ void bind_sparse_rows(nb::module_& m);
 void bind_data_survey(nb::module_& m);
 void bind_exact_sums(nb::module_& m);
 void bind_panel_passes(nb::module_& m);
+void bind_partial_pass(nb::module_& m);
 void bind_pruned_passes(nb::module_& m);
 void bind_seeding(nb::module_& m);
 void bind_medoid_swaps(nb::module_& m);
@@ -192,5 +193,6 @@ void bind_mixed_costs(nb::module_& m);
 void bind_gram_sums(nb::module_& m);
 void bind_silhouette_sums(nb::module_& m);
 void bind_local_search(nb::module_& m);
+void bind_transport(nb::module_& m);
 
 }  // namespace partita::binding

@@ -43,6 +43,7 @@ NB_MODULE(core, m) {
     bind_byte_tiles(m);
     bind_sparse_rows(m);
     bind_panel_passes(m);
+    bind_partial_pass(m);
     bind_pruned_passes(m);
     bind_seeding(m);
     bind_medoid_swaps(m);
@@ -53,6 +54,7 @@ NB_MODULE(core, m) {
     bind_gram_sums(m);
     bind_silhouette_sums(m);
     bind_local_search(m);
+    bind_transport(m);
     m.def("spin", &spin, "rounds"_a, "single"_a);
     m.def("instruction_sets", &instruction_sets);
     m.def("instruction_set", [] { return std::string(table().name); });

@@ -3,6 +3,8 @@
 //     D64(x, c) = Σ_t ((x_t − origin_t)·scale − c_t)²   in double, features in order
 //
 // Compiled with contraction off: every product is rounded before it is added, on every machine.
+//
+// With `gaps`, a NaN in a row is a missing value: the sum is over the values that the row has.
 #pragma once
 
 #include "simd.hpp"
@@ -14,7 +16,7 @@ constexpr std::size_t kExactWidth = 2 * Simd<double>::width;  // rows at a time
 constexpr int kExactCenters = 4;                              // centers at a time
 
 // D64 of kExactWidth points to R centers.
-template <int R>
+template <int R, bool gaps = false>
 PARTITA_INLINE void exact_distances(const double* panel,    // in: (d, kExactWidth)
                                     const double* centers,  // in: (R, d)
                                     std::size_t d, Simd<double>::Reg (&acc)[R][2]) {
@@ -23,10 +25,12 @@ PARTITA_INLINE void exact_distances(const double* panel,    // in: (d, kExactWid
     for (std::size_t t = 0; t < d; ++t) {
         const typename S::Reg y0 = S::load(panel + t * kExactWidth);
         const typename S::Reg y1 = S::load(panel + t * kExactWidth + S::width);
+        const typename S::Mask known0 = S::equal(y0, y0), known1 = S::equal(y1, y1);
 #pragma GCC unroll 4
         for (int r = 0; r < R; ++r) {
             const typename S::Reg c = S::set1(centers[r * d + t]);
-            const typename S::Reg gap0 = S::sub(y0, c), gap1 = S::sub(y1, c);
+            typename S::Reg gap0 = S::sub(y0, c), gap1 = S::sub(y1, c);
+            if constexpr (gaps) gap0 = S::where(known0, gap0), gap1 = S::where(known1, gap1);
             acc[r][0] = S::add(acc[r][0], S::mul(gap0, gap0));
             acc[r][1] = S::add(acc[r][1], S::mul(gap1, gap1));
         }
@@ -34,12 +38,12 @@ PARTITA_INLINE void exact_distances(const double* panel,    // in: (d, kExactWid
 }
 
 // Nearest of kExactWidth points by D64, lower index on ties.
-template <int R>
+template <int R, bool gaps = false>
 PARTITA_INLINE void exact_tile(const double* panel, const double* centers, std::size_t d,
                                std::int64_t first, double* best, std::int64_t* nearest) {
     using S = Simd<double>;
     typename S::Reg acc[R][2];
-    exact_distances<R>(panel, centers, d, acc);
+    exact_distances<R, gaps>(panel, centers, d, acc);
     for (int r = 0; r < R; ++r)
         for (int v = 0; v < 2; ++v) {
             double* low = best + v * S::width;
@@ -89,7 +93,7 @@ void exact_nearest(const ExactView& exact, const R* rows, const std::int32_t* li
 }
 
 // √D64 of every row to every center, out: (n, k).
-template <class T>
+template <class T, bool gaps = false>
 void distances(const Rows<T>& rows, const double* centers, std::size_t k,
                double* panel,  // scratch: (d, kExactWidth)
                double* out) {
@@ -111,12 +115,12 @@ void distances(const Rows<T>& rows, const double* centers, std::size_t k,
         std::size_t j = 0;
         for (; j + kExactCenters <= k; j += kExactCenters) {
             S::Reg acc[kExactCenters][2];
-            exact_distances<kExactCenters>(panel, centers + j * d, d, acc);
+            exact_distances<kExactCenters, gaps>(panel, centers + j * d, d, acc);
             for (std::size_t r = 0; r < kExactCenters; ++r) write(j + r, acc[r][0], acc[r][1]);
         }
         for (; j < k; ++j) {
             S::Reg acc[1][2];
-            exact_distances<1>(panel, centers + j * d, d, acc);
+            exact_distances<1, gaps>(panel, centers + j * d, d, acc);
             write(j, acc[0][0], acc[0][1]);
         }
     }
@@ -218,7 +222,7 @@ void two_nearest(const Rows<T>& rows, const double* centers, std::size_t k,
 }
 
 // out_i = D64(x_i, centers[label_i]), unscaled. The weighted sum is the objective.
-template <class T>
+template <class T, bool gaps = false>
 void own_distance(const Rows<T>& rows, const double* centers, const double* origin,
                   const std::int32_t* label, double* out) {
     constexpr std::size_t chains = 8;  // a single row would wait for each addition
@@ -236,7 +240,8 @@ void own_distance(const Rows<T>& rows, const double* centers, const double* orig
         for (std::size_t t = 0; t < d; ++t)
 #pragma GCC unroll 8
             for (std::size_t r = 0; r < chains; ++r) {
-                const double gap = (static_cast<double>(x[r][t]) - origin[t]) - c[r][t];
+                double gap = (static_cast<double>(x[r][t]) - origin[t]) - c[r][t];
+                if constexpr (gaps) gap = x[r][t] == x[r][t] ? gap : 0.0;
                 acc[r] += gap * gap;
             }
         for (std::size_t r = 0; r < m; ++r) out[i + r] = acc[r];

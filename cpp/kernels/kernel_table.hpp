@@ -45,6 +45,9 @@ struct Kernels {
                                           std::size_t depth);
     Bounded<T, T>* assign_bounded;
     Bounded<T, float>* assign_bounded_by;  // with separate filter rows
+    std::size_t (*partial_scratch)(std::size_t d);
+    PassCounts (*assign_partial)(const ExactView&, const Rows<T>&, double, const SumView*,
+                                 std::int32_t*, unsigned char*);
     std::size_t (*leaves_scratch)(std::size_t k, std::size_t d, std::size_t levels);
     PrunedCounts (*assign_leaves)(const TreeView&, const TreeCenters&, const ExactView&,
                                   const Rows<T>&, std::size_t, std::size_t, std::int32_t*,
@@ -62,6 +65,9 @@ struct Kernels {
                         double*);
     void (*own_distance)(const Rows<T>&, const double*, const double*, const std::int32_t*,
                          double*);
+    void (*distances_partial)(const Rows<T>&, const double*, std::size_t, double*, double*);
+    void (*own_distance_partial)(const Rows<T>&, const double*, const double*, const std::int32_t*,
+                                 double*);
     void (*own_distance_sparse)(const CsrRows<T>&, const double*, const double*,
                                 const std::int32_t*, double*);
     void (*square_lengths)(const CsrRows<T>&, double, double*);
@@ -133,6 +139,9 @@ struct KernelTable {
                              double*, double*);
     std::size_t (*search_scratch)(std::size_t n, std::size_t k, std::size_t d);
     SearchEnd (*local_search)(const SearchView&, bool, std::int32_t, unsigned char*);
+    std::size_t (*transport_scratch)(std::size_t k, std::size_t capacity);
+    void (*transport_begin)(const TransportView&, unsigned char*);
+    std::int64_t (*transport_run)(const TransportView&, std::int64_t, unsigned char*);
     void (*split_points)(const LineView&, const LayerView&, std::size_t, std::size_t, std::size_t);
     void (*split_costs)(const LineView&, const LayerView&, std::size_t, std::size_t);
 };

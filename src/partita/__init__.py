@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from partita.diagnosis.diagnose import diagnose
     from partita.diagnosis.finding import Diagnosis, Finding
     from partita.empty_clusters import EmptyClusterError
+    from partita.estimators.balanced import BalancedKMeans
     from partita.estimators.bisecting import BisectingKMeans
     from partita.estimators.certification import certify
     from partita.estimators.checkpoint import Checkpoint
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "BalancedKMeans": "partita.estimators.balanced",
     "BisectingKMeans": "partita.estimators.bisecting",
     "Cells": "partita.voronoi.voronoi_cells",
     "Certificate": "partita.certificates.certificate",
@@ -110,6 +112,7 @@ _HOME = {
 _MODULES = ("halting", "plots", "report", "theory")
 
 __all__ = [
+    "BalancedKMeans",
     "BisectingKMeans",
     "Cells",
     "Certificate",

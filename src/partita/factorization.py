@@ -23,6 +23,7 @@ from partita.estimators.fitted_models import (
     unwrap_pipeline,
 )
 from partita.estimators.labelling import one_hot
+from partita.estimators.partial_model import cost_of_one
 from partita.geometry import EUCLIDEAN
 
 
@@ -109,7 +110,8 @@ def factorize(model: Any, X: Any, sample_weight: Any = None) -> Factorization:
     X may be the rows of the fit or others, which are assigned as by `predict`. The model may be any
     that has centers in the space of X, including scikit-learn's. For `SphericalKMeans` the rows are
     scaled to unit length; for a pipeline they are transformed by all steps but the last. Residuals
-    are squared distances under any metric of `KMedoids`.
+    are squared distances under any metric of `KMedoids`. Of rows with gaps (missing="partial"),
+    residuals and variances are those of the values that are there.
 
     >>> from partita import KMeans, factorize
     >>> X = [[0.0], [2.0], [9.0]]
@@ -135,8 +137,11 @@ def factorize(model: Any, X: Any, sample_weight: Any = None) -> Factorization:
     residuals = small.squares_to(scaled(dense, unit))
     left = exact_total(residuals, rows.weight)
     geometry = capabilities_of(model).geometry or EUCLIDEAN
-    together = replace(small, labels=np.minimum(rows.labels, 0), k=1).stats()
-    whole = float(geometry.cost_of(together)[0])
+    if rows.gappy is None:
+        together = replace(small, labels=np.minimum(rows.labels, 0), k=1).stats()
+        whole = float(geometry.cost_of(together)[0])
+    else:
+        whole = cost_of_one(scaled(rows.gappy, unit), rows.weight)
     left = geometry.price * left
     with np.errstate(over="ignore", under="ignore"):  # squares of very large numbers overflow
         residuals = residuals / unit / unit

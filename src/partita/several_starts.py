@@ -19,10 +19,10 @@ from sklearn.base import clone
 
 from partita._common.random_state import generator
 from partita._common.warnings import InterruptedFitWarning
-from partita.estimators import validation
 from partita.estimators.capabilities import WARM_STARTS, set_known
 from partita.estimators.fitted_models import capabilities_of, count_clusters, unwrap_pipeline
 from partita.estimators.fitted_steps import fit_steps
+from partita.estimators.table_rows import rows_for
 from partita.estimators.watched_fit import task_of, warn_of_interrupt
 from partita.halting import Halt, StopReason
 from partita.observers import RunStart, announce, is_interrupt, requested_stop, watching
@@ -116,7 +116,7 @@ class _Runs:
         self.is_first, self.is_stopped = True, False
         self.stopped_by: StopReason | None = None  # if somebody asked for it
         takes_matrix = capabilities_of(estimator).takes_matrix
-        self._rows = X if takes_matrix else validation.as_rows(_rows_of_scan(X))
+        self._rows = X if takes_matrix else rows_for(estimator, _rows_of_scan(X), "starts")
         self._begin = time.perf_counter()
 
     def fit(self, files: Mapping[str, Any] = NO_FILES, **parameters: Any) -> Any:

@@ -61,6 +61,8 @@ def _fitted(estimator, X):
         (["--method", "medoids", "--metric", "manhattan"],
          KMedoids(3, metric="manhattan", random_state=0)),
         (["--method", "kernel", "--gamma", 0.05], KernelKMeans(3, gamma=0.05, random_state=0)),
+        (["--method", "kernel", "--kernel", "nearest_neighbors", "--n-neighbors", 9],
+         KernelKMeans(3, kernel="nearest_neighbors", n_neighbors=9, random_state=0)),
     ],
 )  # fmt: skip
 def test_every_member_of_the_family(partita, tmp_path, file, blobs, words, estimator, clusters_in):
@@ -196,6 +198,7 @@ def test_every_kernel_and_metric_is_that_of_the_api(partita, tmp_path, blobs, op
     np.save(tmp_path / "a.npy", rows)
     method = "kernel" if option == "kernel" else "medoids"
     words = ("fit", tmp_path / "a.npy", "-k", 2, "--raw", "-m", method, f"--{option}", name)
+    words += ("--quality", "fast") if name == "gower" else ()  # a search numbers clusters anew
     partita(*words, "-q", "--only-labels", "--labels", tmp_path / "out.csv")
     estimator = KernelKMeans if option == "kernel" else KMedoids
     expected = estimator(2, random_state=0, **{option: name}).fit(rows).labels_

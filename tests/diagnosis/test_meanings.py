@@ -70,12 +70,19 @@ def stuck():
     return KMeans(4, init=[[-1, 0], [1, 0], [10, 5], [0, 10]], n_init=1).fit(X), X
 
 
+def with_gaps():
+    X = groups()
+    X[::3, 1] = np.nan
+    return KMeans(4, random_state=0, missing="partial").fit(X), X
+
+
 CASES = {
     "not-converged": stopped_early,
     "unequal-magnitudes": lambda: (*fitted(groups(), 4), weights_of_all_sizes()),
     "scale": lambda: fitted(groups() * [1000.0, 1.0], 4),
     "constant-features": lambda: fitted(np.c_[groups(), np.full(400, SECRET)], 4),
     "correlated-features": lambda: fitted(redundant(), 2),
+    "missing-values": with_gaps,
     "equal-rows": lambda: fitted(np.full((20, 2), SECRET), 1),
     "few-distinct-rows": lambda: fitted(np.repeat(CORNERS, 20, axis=0), 4),
     "many-clusters": lambda: fitted(groups(60), 25),

@@ -32,6 +32,7 @@ MEMBERS = [
     KPrototypes(3, random_state=0),
     KernelKMeans(3, random_state=0),
     KernelKMeans(3, random_state=0, approximation="nystrom", n_components=20),
+    KernelKMeans(3, random_state=0, kernel="nearest_neighbors"),
 ]
 
 

@@ -27,6 +27,7 @@ EXPECTED = {
 MEMBERS = [
     KMeans(),
     KMeans(n_clusters=2, n_init=2),
+    KMeans(missing="partial"),
     MiniBatchKMeans(),
     TrimmedKMeans(),
     BisectingKMeans(),

@@ -46,6 +46,12 @@ def streamed():
     return model.partial_fit(ROWS[::2]).partial_fit(ROWS[1::2])
 
 
+def gappy(X):
+    """The rows with a value of every third missing."""
+    gap = np.arange(3 * len(X)).reshape(-1, 3) % 10 == 0
+    return np.where(gap, np.nan, X)
+
+
 def with_zeros():
     return np.vstack([ROWS, np.zeros((2, 3))])
 
@@ -63,6 +69,14 @@ CASES = {
     "kmeans drop": (
         lambda: KMeans(3, init=np.array([ROWS[0], ROWS[1], ROWS[1] + 1e9]), empty="drop").fit(ROWS),
         lambda X: X,
+    ),
+    "kmeans partial": (
+        lambda: KMeans(3, random_state=0, missing="partial").fit(gappy(ROWS)),
+        lambda X: gappy(X),
+    ),
+    "kmeans partial float32 frame": (
+        lambda: KMeans(3, random_state=0, missing="partial").fit(frame(single(gappy(ROWS)))),
+        lambda X: frame(single(gappy(X))),
     ),
     "kmeans one": (lambda: KMeans(1).fit(ROWS), lambda X: X),
     "kmeans offset": (lambda: KMeans(3, random_state=0).fit(ROWS + 1e6), lambda X: X + 1e6),
@@ -164,6 +178,16 @@ CASES = {
     "kernel nystrom csr": (
         lambda: KernelKMeans(
             3, kernel="laplacian", approximation="nystrom", n_components=9, random_state=0
+        ).fit(sp.csr_array(ROWS)),
+        sp.csr_array,
+    ),
+    "kernel neighbours": (
+        lambda: KernelKMeans(3, kernel="nearest_neighbors", random_state=0).fit(ROWS, None, WEIGHT),
+        lambda X: X,
+    ),
+    "kernel neighbours csr": (
+        lambda: KernelKMeans(
+            3, kernel="nearest_neighbors", n_neighbors=9, init="random", random_state=0
         ).fit(sp.csr_array(ROWS)),
         sp.csr_array,
     ),

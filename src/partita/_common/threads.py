@@ -67,6 +67,12 @@ def one_blas_thread() -> AbstractContextManager[object]:
     return limits
 
 
+def openmp_threads(count: int) -> AbstractContextManager[object]:
+    """Return a context in which libraries that use OpenMP take so many threads."""
+    limits: AbstractContextManager[object] = _libraries().limit(limits=count, user_api="openmp")
+    return limits
+
+
 def has_room_for_blas(threads: int) -> bool:
     """Return whether BLAS can map its buffers: OpenBLAS ends the process where it cannot."""
     try:

@@ -86,7 +86,8 @@ def _integer(n: Ints) -> Twofold:
     return head, (n - head.astype(np.int64)).astype(np.float64)
 
 
-def _value(sums: Sums) -> Twofold:
+def twofold_values(sums: Sums) -> Twofold:
+    """Return the values (k, d + 2) that the integers stand for."""
     small = _integer(sums.lo)
     v = add(_integer(sums.hi), (small[0] / sums.limb, small[1] / sums.limb))
     return v[0] / sums.up, v[1] / sums.up
@@ -108,7 +109,7 @@ def summarise(
     Means and centers are relative to the origin of the sums.
     """
     d, unscale = len(sums.origin), 1.0 / sums.scale
-    head, tail = _value(sums)
+    head, tail = twofold_values(sums)
     used = head[:, d] > 0
     weight[:] = head[:, d] * unit
     mean[:], sse[:], gap[:] = 0.0, 0.0, 0.0

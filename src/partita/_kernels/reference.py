@@ -19,11 +19,13 @@ from partita._kernels.medoid_swaps import *
 from partita._kernels.mixed_costs import *
 from partita._kernels.pairwise import *
 from partita._kernels.panel_passes import *
+from partita._kernels.partial_pass import *
 from partita._kernels.pruned_passes import *
 from partita._kernels.seeding import *
 from partita._kernels.silhouette_sums import *
 from partita._kernels.sparse_rows import *
 from partita._kernels.split_layers import *
+from partita._kernels.transport import *
 
 
 def instruction_sets() -> list[str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from partita._common.number_text import count_text, share_text
+
 
 def join_sentences(remarks: Iterable[str | bool]) -> str:
     """Return remarks as one caption, each with a capital and a full stop; skip False and "".
@@ -15,6 +17,18 @@ def join_sentences(remarks: Iterable[str | bool]) -> str:
     texts = (str(remark) for remark in remarks if remark)
     parts = (text[0].upper() + text[1:].rstrip(".") for text in texts)
     return " ".join(part if part.endswith(("?", "!")) else f"{part}." for part in parts)
+
+
+def left_out_text(count: int, total: int, what: str) -> str:
+    """Return how many rows belong to no group, and what they are; empty if none.
+
+    >>> left_out_text(150, 3000, "the farthest from every center").replace("\u202f", " ")
+    'left out: 150 rows (5 %), the farthest from every center'
+    """
+    if not count:
+        return ""
+    share = share_text(count / total)
+    return f"left out: {count_text(count, 'row')} ({share}){', ' * bool(what)}{what}"
 
 
 def format_deviations(score: float) -> str:

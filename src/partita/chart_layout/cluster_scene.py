@@ -43,6 +43,8 @@ def build_scene(
         scene = ClusterScene(view.points, labels, centers, slice_cells(cells(model), plane, box))
         return scene, note if plane.n_features > 2 else ""
     scene = ClusterScene(view.points, labels, centers)
+    if capabilities_of(model).mixed is not None:
+        return scene, ""
     if plane.n_features > 2:
         return scene, "no cells are drawn, because their borders are not straight"
     high, wide = _GRID_SHAPE

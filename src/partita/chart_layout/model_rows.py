@@ -13,17 +13,22 @@ from partita._common.parameters import check_items
 from partita._common.random_state import generator
 from partita._common.text import format_number, plural
 from partita._common.threads import Workers
+from partita.chart_layout.captions import left_out_text
+from partita.chart_layout.mixed_places import places_of
 from partita.estimators import validation
 from partita.estimators.fitted_models import (
     capabilities_of,
     check_fitted,
+    complete_rows,
     count_clusters,
     without_feature_names,
 )
+from partita.estimators.table_rows import rows_for, takes_categories
 from partita.geometry import SPHERICAL
 from partita.source.raw_rows import as_doubles
 
 MAX_DRAWN_ROWS = 20_000  # more are sampled
+GAPS_NOTE = "missing values are drawn at the center of their cluster"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +39,8 @@ class DrawnRows:
     labels: Ints  # (m,)
     weight: Floats  # (m,)
     names: list[str]  # of the features
-    note: str = ""  # about the sample; empty if all rows are drawn
+    note: str = ""  # about the sample, and rows without a cluster; empty if there is nothing to say
+    placed: str = ""  # how rows with categories became points
 
 
 def select_rows(
@@ -53,18 +59,39 @@ def select_rows(
             f"This plot needs rows of features, but the {type(model).__name__} was fitted to a "
             "matrix between rows."
         )
-    rows = validation.check_new_rows(model, X)
+    if takes_categories(model):
+        return _select_mixed(model, X, sample_weight, most, random_state)
+    given = validation.check_new_rows(model, X)
+    rows = complete_rows(model, given)
     names = feature_names(model, X, rows.shape[1], names)
     weight = validation.check_weights(sample_weight, rows.shape[0])
     with Workers(1) as workers:
         validation.check_finite(validation.make_source(rows, None, workers), rows, names)
     n = rows.shape[0]
     index = sample_index(n, most, random_state)
-    rows = rows[index]
-    labels = np.asarray(without_feature_names(model).predict(rows))
+    drawn = rows[index]
+    labels = np.asarray(without_feature_names(model).predict(drawn))
     weight = np.ones(len(labels)) if weight is None else weight[index]
-    note = sample_note(len(labels), n)
-    return DrawnRows(rows.astype(np.float64, copy=False), labels, weight, names, note)
+    gaps = GAPS_NOTE if rows is not given else ""
+    note = join_remarks(sample_note(len(labels), n), left_out_note(model, labels), gaps)
+    return DrawnRows(drawn.astype(np.float64, copy=False), labels, weight, names, note)
+
+
+def _select_mixed(
+    model: Any, X: Any, sample_weight: Any, most: int | None, random_state: Any
+) -> DrawnRows:
+    """Select rows of a table with categories, as points."""
+    table = rows_for(model, X, "a plot")
+    weight = validation.check_weights(sample_weight, len(table))
+    index = sample_index(len(table), most, random_state)
+    mixed = capabilities_of(model).mixed
+    assert mixed is not None
+    places = places_of(mixed(table))
+    labels = np.asarray(without_feature_names(model).predict(table[index]))
+    weight = np.ones(len(labels)) if weight is None else weight[index]
+    note = join_remarks(sample_note(len(labels), len(table)), left_out_note(model, labels))
+    names = list(places.names)
+    return DrawnRows(places.values[index], labels, weight, names, note, places.note)
 
 
 def sample_index(n: int, most: int | None, random_state: Any) -> Ints | slice:
@@ -77,6 +104,17 @@ def sample_index(n: int, most: int | None, random_state: Any) -> Ints | slice:
 def sample_note(m: int, n: int) -> str:
     """Return a note about m of n rows; empty if these are all."""
     return f"{format_number(m)} of {format_number(n)} rows, sampled" if m < n else ""
+
+
+def left_out_note(model: Any, labels: Ints) -> str:
+    """Return a note on the rows without a cluster, of members that leave rows out."""
+    what = capabilities_of(model).left_out
+    return left_out_text(int((labels < 0).sum()), len(labels), what) if what else ""
+
+
+def join_remarks(*remarks: str) -> str:
+    """Return the remarks that are not empty as one."""
+    return "; ".join(filter(None, remarks))
 
 
 def feature_names(
@@ -93,6 +131,8 @@ def feature_names(
 
 def centers_of(model: Any) -> Floats | None:
     """Centers (k, d) in the space of the rows, or None if they have no coordinates there."""
+    if capabilities_of(model).mixed is not None:
+        return None
     centers = getattr(model, "cluster_centers_", None)
     return None if centers is None else as_doubles(centers)
 

@@ -20,6 +20,7 @@ from partita.voronoi.principal_plane import pca_plane
 Box = tuple[float, float, float, float]  # xmin, ymin, xmax, ymax
 _PANEL_ASPECT = 1.5  # width to height
 _MARGIN = 0.05  # of the extent of the points, on each side
+WITHIN_GROUPS_SHARE = 0.05  # of distances to means, where means alone would span no plane
 _MAX_STRETCH = 2.0  # of one side of the box, for equal scales
 
 
@@ -71,10 +72,17 @@ def view_rows(rows: DrawnRows, centers: Sequence[Floats], features: Any = None) 
 
 
 def choose_plane(rows: DrawnRows, features: Any = None) -> ProjectionPlane:
-    """Return the plane of the features given; else of the only two, or of the widest directions."""
+    """Return the plane of the features given; else of the only two, or of the widest directions.
+
+    Rows with categories are drawn where groups differ most: the widest directions are often those
+    of the numbers alone.
+    """
     d = rows.values.shape[1]
     if features is not None:
         return _feature_plane(rows, *_two_features(features, rows.names))
+    k = int(rows.labels.max(initial=-1)) + 1
+    if rows.placed and k > 1:
+        return between_groups_plane(rows, k)
     if d > 2:
         return _principal_plane(rows)
     names = (rows.names[0], rows.names[1] if d == 2 else "")
@@ -103,6 +111,26 @@ def _principal_plane(rows: DrawnRows) -> ProjectionPlane:
         f"first principal axis ({share[0]:.0%} of the variance)",
         f"second principal axis ({share[1]:.0%})",
     )
+    return replace(plane, names=names, variance_share=(float(share[0]), float(share[1])))
+
+
+def between_groups_plane(rows: DrawnRows, k: int) -> ProjectionPlane:
+    """Return the plane in which the means of k groups differ most.
+
+    If the means span less than a plane, the widest direction within groups is added.
+    """
+    values, weight = as_doubles(rows.values), _positive(rows.weight)
+    labels = np.where((rows.labels >= 0) & (rows.labels < k), rows.labels, k)
+    total = np.maximum(np.bincount(labels, weight, k + 1), np.finfo(float).tiny)
+    sums = np.zeros((k + 1, values.shape[1]))
+    np.add.at(sums, labels, values * weight[:, None])
+    means = (sums / total[:, None])[labels]
+    drawn_in = means + WITHIN_GROUPS_SHARE * (values - means)
+    plane = _principal_plane(replace(rows, values=drawn_in))
+    along = weight @ plane.project(values) ** 2 / weight.sum()
+    deviation = feature_moments(values, weight)[1]
+    share = along / (float(deviation @ deviation) or 1.0)
+    names = ("first axis between groups", "second axis between groups")
     return replace(plane, names=names, variance_share=(float(share[0]), float(share[1])))
 
 

@@ -35,6 +35,7 @@ from partita.estimators.capabilities import DISSIMILARITIES
 from partita.estimators.fitted_models import capabilities_of, is_pipeline, unwrap_pipeline
 from partita.estimators.fitted_steps import FittedSteps, fit_steps
 from partita.estimators.kmeans import KMeans
+from partita.estimators.table_rows import rows_for
 from partita.exact_weights import as_repeats
 from partita.observers import WatchedTask, watching
 
@@ -156,7 +157,7 @@ def _open(model: Any, X: Any, sample_weight: Any, workers: Workers) -> tuple[Lad
         return ladder, SweepProblem(model, data.rows, weight, unit=unit)
     if capabilities_of(model).input == DISSIMILARITIES and np.ndim(X) == 1:
         X = squareform(np.asarray(X, dtype=np.float64))
-    rows = validation.as_rows(X, "choose_k")
+    rows = rows_for(model, X, "choose_k")
     weight = validation.check_weights(sample_weight, rows.shape[0])
     ladder = SweepProblem.of(model, rows, weight).ladder(workers)
     return ladder, SweepProblem.of(model, rows, *_in_rows(weight))

@@ -27,7 +27,7 @@ def on_principal_axes(problem: SweepProblem) -> SweepProblem:
     """Return the problem on the first principal axes of its rows, if it is wide and has centers."""
     if problem.capabilities.geometry is None or problem.n > MAX_ROWS:
         return problem
-    if min(problem.X.shape) <= MAX_FEATURES:
+    if problem.capabilities.mixed is not None or min(problem.X.shape) <= MAX_FEATURES:
         return problem
     is_centered = problem.capabilities.geometry is EUCLIDEAN  # directions are about the origin
     weight = np.ones(problem.n) if problem.weight is None else problem.weight

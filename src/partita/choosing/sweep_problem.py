@@ -158,6 +158,8 @@ class SweepProblem:
 
     def vectors(self) -> Floats | None:
         """The rows, dense, if they are vectors."""
+        if self.capabilities.mixed is not None:
+            return None
         if self.pairwise or (sp.issparse(self.X) and np.prod(self.X.shape) > _MAX_DENSE_VALUES):
             return None
         return as_doubles(self.X)

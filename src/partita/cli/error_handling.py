@@ -22,8 +22,8 @@ EXIT_STDOUT_CLOSED = 141  # 128 + SIGPIPE, as a shell reports it
 OPTION_NAMES = {"n_clusters": "k", "random_state": "seed", "n_threads": "threads"}
 PARAMETERS_WITH_OPTION = (
     *OPTION_NAMES, "encoding", "delimiter", "decimal", "thousands", "na", "skip_rows", "sheet",
-    "missing", "max_iter", "n_init", "kernel", "gamma", "metric", "zero_rows", "halt",
-    "checkpoint", "resume", "memory_limit", "quality", "time_budget",
+    "missing", "max_iter", "n_init", "kernel", "gamma", "n_neighbors", "metric", "zero_rows",
+    "halt", "checkpoint", "resume", "memory_limit", "quality", "time_budget",
 )  # fmt: skip
 ARGUMENTS_KEY = "partita.arguments"  # of the context's meta: the arguments as typed
 

@@ -7,22 +7,35 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from partita._common.text import quoted
+from partita.cli.method_choice import (
+    ALL,
+    NONE,
+    is_auto,
+    policy_of,
+    takes_categories,
+    wanted_categories,
+)
 from partita.cli.method_options import MethodOptions
 from partita.cli.options import ColumnOptions
 from partita.tables import Scaling, Selection, Table, TableError, fit_auto, select
+from partita.tables.auto_scaling import without_limits
 
 MAX_COMMAS_IN_NAME = 7  # of a column in a list
 # those for which a shift or a change of units keeps the meaning of distances
 SCALABLE_KERNELS = (None, "rbf", "laplacian", "polynomial", "sigmoid", "linear")
-SCALABLE_METRICS = (None, "euclidean", "sqeuclidean", "manhattan", "chebyshev")
+SCALABLE_METRICS = (None, "euclidean", "sqeuclidean", "manhattan", "chebyshev", "gower")
 
 
 def choose_features(
-    table: Table, options: ColumnOptions, not_numeric: Mapping[str, str] = MappingProxyType({})
+    table: Table,
+    options: ColumnOptions,
+    not_numeric: Mapping[str, str] = MappingProxyType({}),
+    method: MethodOptions | None = None,
 ) -> Selection:
     """Choose the features by the options or by default.
 
-    `not_numeric` are columns that other rows show to be no numbers, and why.
+    `not_numeric` are columns that other rows show to be no numbers, and why. With `method` "auto"
+    there may be categories among the features.
     """
     columns, include = (_split_names(t, table) for t in (options.columns, options.include))
     for option, name in (("--weight", options.weight), ("--id", options.id)):
@@ -41,12 +54,31 @@ def choose_features(
         by_role=not options.raw,
         id=options.id,
         weight=options.weight,
-        missing=options.missing or ("error" if options.raw else "auto"),
+        missing=policy_of(options, method),
+        categories=_categories(table, options, method),
     )
+    if wanted_categories(options) == NONE:
+        selection = replace(selection, candidates=())
     if not not_numeric:
         return selection
     left_out = {**selection.left_out, **not_numeric}
     return replace(selection, left_out=left_out, nearly=(*selection.nearly, *not_numeric))
+
+
+def _categories(
+    table: Table, options: ColumnOptions, method: MethodOptions | None
+) -> list[str] | str | None:
+    """Return the columns of categories, "auto" to find them, or None if there are none."""
+    wanted = wanted_categories(options)
+    if method is None:
+        if wanted in (None, NONE):
+            return None
+    elif not (takes_categories(method) or is_auto(method)):
+        return None
+    if wanted == NONE:
+        return []
+    named = None if wanted in (None, ALL) else _split_names(options.categories, table)
+    return ALL if named is None else named
 
 
 def choose_scaling(
@@ -57,13 +89,18 @@ def choose_scaling(
     X, weight = selection.X, selection.weight
     if kind != "auto":
         return Scaling.fit(X, kind, weight), ""
+    if X.shape[1] == 0:
+        return Scaling.fit(X, "none", weight), ""
     if method is not None and method.method == "spherical":
         return Scaling.fit(X, "none"), "directions are measured from the origin"
     if method is not None and method.kernel not in SCALABLE_KERNELS:
         return Scaling.fit(X, "none"), f"the kernel {method.kernel} needs the values as they are"
     if method is not None and method.metric not in SCALABLE_METRICS:
         return Scaling.fit(X, "none"), f"the metric {method.metric} needs the values as they are"
-    return fit_auto(X, selection.names, weight)
+    scaling, why = fit_auto(X, selection.names, weight)
+    if method is not None and method.method == "trimmed":
+        return without_limits(scaling), why
+    return scaling, why
 
 
 def _split_names(texts: list[str] | None, table: Table) -> list[str] | None:

@@ -31,11 +31,13 @@ ADVICE = {
     "given, read such a pair as one group.",
     "unequal-clusters": "Look at the map in the report. Use more groups (--k), and "
     "read neighbours that belong together as one.",
-    "not-convex": "Look at the map in the report, and try --method kernel with several "
-    "values of --gamma.",
+    "not-convex": "Look at the map in the report, and try --method kernel "
+    "--kernel nearest_neighbors, which follows neighbours from row to row.",
     "unstable": "Let `partita choose-k` find a number of groups that is stable. More starts "
     "({}) depend less on chance. If no number is stable, the data may have no groups.",
     "local-minimum": "Fit again with {}.",
+    "missing-values": "Read means of columns that are often missing with care: they are those of "
+    "the rows that have a value. --missing auto fills in medians instead.",
 }
 
 

@@ -11,6 +11,7 @@ from partita._common.memory import free_memory
 from partita._common.text import listed, quoted
 from partita.cli import prepared_data
 from partita.cli.feature_choice import choose_features, choose_scaling
+from partita.cli.method_choice import check_columns, is_auto
 from partita.cli.method_options import MethodOptions
 from partita.cli.options import ColumnOptions, ReadOptions
 from partita.cli.prepared_data import PreparedData
@@ -74,13 +75,19 @@ def prepare(
     read: ReadOptions, columns: ColumnOptions, method: MethodOptions, limit: float | None
 ) -> PreparedData:
     """Read files and prepare their rows: as one table, or by blocks if that does not fit."""
+    check_columns(columns, method)
     blocks = blocks_beyond(read, limit)
     if blocks is None:
         return prepared_data.prepare(prepared_data.read(read), columns, method)
-    if method.method not in BLOCK_METHODS:
+    if is_auto(method):
+        method = replace(method, method=BLOCK_METHODS[0])
+    if method.method not in BLOCK_METHODS or columns.missing == "partial":
+        partial = (
+            ", --missing partial" * (columns.missing == "partial") * (method.method == "kmeans")
+        )
         raise TableError(
-            f"{blocks.name} does not fit memory, and --method {method.method} needs all rows at "
-            f"once. Use --method {BLOCK_METHODS[0]}, fewer rows, or a larger --memory-limit."
+            f"{blocks.name} does not fit memory, and --method {method.method}{partial} needs all "
+            f"rows at once. Use --method {BLOCK_METHODS[0]}, fewer rows, or more --memory-limit."
         )
     return prepare_blocks(blocks, columns, method, memory_allowed(limit))
 
@@ -89,6 +96,8 @@ def prepare_sample(
     read: ReadOptions, columns: ColumnOptions, method: MethodOptions | None, limit: float | None
 ) -> PreparedData:
     """Read files and prepare their rows; if they do not fit memory, a sample of them."""
+    if method is not None:
+        check_columns(columns, method)
     blocks = blocks_beyond(read, limit)
     if blocks is None:
         return prepared_data.prepare(prepared_data.read(read), columns, method)

@@ -8,7 +8,16 @@ from typing import Annotated, Any
 import typer
 
 from partita.cli.halt_option import parse_halt
-from partita.cli.option_values import KERNELS, METRICS, QUALITIES, KRequest, at_least, parse_k
+from partita.cli.option_values import (
+    KERNELS,
+    METRICS,
+    QUALITIES,
+    KRequest,
+    at_least,
+    parse_gamma,
+    parse_k,
+    parse_share,
+)
 from partita.cli.options import MemoryLimit, clustering
 
 ESTIMATORS = {
@@ -17,17 +26,30 @@ ESTIMATORS = {
     "spherical": "SphericalKMeans",
     "kernel": "KernelKMeans",
     "medoids": "KMedoids",
+    "prototypes": "KPrototypes",
+    "trimmed": "TrimmedKMeans",
+    "bisecting": "BisectingKMeans",
+    "balanced": "BalancedKMeans",
 }
+METHODS = (*ESTIMATORS, "auto")
 SEARCHING_METHODS = ("kmeans", "spherical", "medoids")
 OPTIONS_OF_METHOD = {
     "kernel": ("kernel",),
-    "gamma": ("kernel",),
+    "gamma": ("kernel", "prototypes"),
+    "trim": ("trimmed",),
+    "size_min": ("balanced",),
+    "size_max": ("balanced",),
+    "bisecting_strategy": ("bisecting",),
+    "n_neighbors": ("kernel",),
     "metric": ("medoids",),
     "zero_rows": ("spherical",),
     "quality": SEARCHING_METHODS,
     "time_budget": SEARCHING_METHODS,
 }
+PARTIAL_STARTS = 10
 SEARCH_OPTIONS = ("quality", "time_budget")
+# parameters of a method that no option sets: preparing the table has scaled the numbers
+FIXED_PARAMETERS = {"prototypes": {"standardize": False}}
 AUTO: Any = "auto"  # of --k; typer parses defaults too
 
 K = Annotated[
@@ -52,8 +74,15 @@ class MethodOptions:
     """The estimator and its parameters; the fields have the names of the parameters."""
 
     method: Annotated[
-        str, clustering("--method -m", "NAME", f"{', '.join(ESTIMATORS)}.", ESTIMATORS)
+        str,
+        clustering(
+            "--method -m",
+            "NAME",
+            f"{', '.join(ESTIMATORS)}; or auto: prototypes if columns are categories, else kmeans.",
+            METHODS,
+        ),
     ] = "kmeans"
+    missing: Any = None
     halt: Any = None
     memory_limit: Any = None
     quality: Any = None
@@ -99,12 +128,23 @@ class MethodOptions:
         ),
     ] = None
     gamma: Annotated[
-        float | None,
+        Any,
         clustering(
             "--gamma",
             "X",
-            "Coefficient of the kernel. Default: from the variance.",
-            parser=at_least(0.0),
+            "Coefficient of the kernel. For --method prototypes: the cost of a different category "
+            "beside squared differences of numbers. Default: by the data.",
+            parser=parse_gamma,
+        ),
+    ] = None
+    n_neighbors: Annotated[
+        int | None,
+        clustering(
+            "--n-neighbors",
+            "N",
+            "Of --kernel nearest_neighbors: neighbours of a row, itself included. Default: by the "
+            "data.",
+            parser=at_least(2),
         ),
     ] = None
     metric: Annotated[
@@ -112,8 +152,46 @@ class MethodOptions:
         clustering(
             "--metric",
             "NAME",
-            "For --method medoids: euclidean (default), manhattan, cosine, …",
+            "For --method medoids: euclidean (default), manhattan, cosine, gower (categories and "
+            "gaps), …",
             choices=METRICS,
+        ),
+    ] = None
+    trim: Annotated[
+        float | None,
+        clustering(
+            "--trim",
+            "SHARE",
+            "For --method trimmed: the share of rows to leave out. Default: 0.05.",
+            parser=parse_share,
+        ),
+    ] = None
+    size_min: Annotated[
+        int | None,
+        clustering(
+            "--size-min",
+            "N",
+            "For --method balanced: the least number of rows of a group.",
+            parser=at_least(0),
+        ),
+    ] = None
+    size_max: Annotated[
+        int | None,
+        clustering(
+            "--size-max",
+            "N",
+            "For --method balanced: the greatest number of rows of a group.",
+            parser=at_least(1),
+        ),
+    ] = None
+    bisecting_strategy: Annotated[
+        str | None,
+        clustering(
+            "--bisecting-strategy",
+            "WHICH",
+            "For --method bisecting: the cluster to split next, biggest_inertia (default) or "
+            "largest_cluster.",
+            ("biggest_inertia", "largest_cluster"),
         ),
     ] = None
     zero_rows: Annotated[
@@ -128,7 +206,7 @@ class MethodOptions:
     ] = None
 
     def __post_init__(self) -> None:
-        for name, methods in OPTIONS_OF_METHOD.items():
+        for name, methods in OPTIONS_OF_METHOD.items() if self.method != "auto" else ():
             if getattr(self, name) is not None and self.method not in methods:
                 option, wanted = name.replace("_", "-"), " or ".join(methods)
                 raise typer.BadParameter(
@@ -142,7 +220,11 @@ class MethodOptions:
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         known = {name: value for name, value in values.items() if value is not None}
         parameters = {name: known[name] for name in known if name not in SEARCH_OPTIONS}
-        return getattr(partita, ESTIMATORS[parameters.pop("method")])(k, **parameters)
+        method = parameters.pop("method")
+        fixed = FIXED_PARAMETERS.get(method, {})
+        if method == "kernel" and parameters.get("gamma") == "auto":
+            del parameters["gamma"]
+        return getattr(partita, ESTIMATORS[method])(k, **parameters, **fixed)
 
     def searching_estimator(self, k: int) -> Any:
         """Return the estimator with the search that was asked for.
@@ -152,6 +234,8 @@ class MethodOptions:
         estimator = self.estimator(k)
         if self.method not in SEARCHING_METHODS:
             return estimator
+        if self.missing == "partial":  # the search needs complete rows
+            return estimator.set_params(n_init=self.n_init or PARTIAL_STARTS)
         quality = self.quality or ("balanced" if self.n_init is None else "fast")
         return estimator.set_params(quality=quality, time_budget=self.time_budget)
 

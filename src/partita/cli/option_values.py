@@ -15,11 +15,14 @@ from partita._common.parameters import MAX_VALUE_LENGTH, describe_value
 from partita._common.text import did_you_mean, one_line
 
 # those that can be computed from the rows of a file
-KERNELS = ("rbf", "laplacian", "polynomial", "sigmoid", "cosine", "linear", "chi2")
+KERNELS = (
+    "rbf", "laplacian", "polynomial", "sigmoid", "cosine", "linear", "chi2",
+    "nearest_neighbors",
+)  # fmt: skip
 QUALITIES = ("fast", "balanced", "best")
 METRICS = (
     "euclidean", "sqeuclidean", "manhattan", "cosine", "chebyshev", "correlation", "canberra",
-    "braycurtis", "hamming", "jaccard", "mahalanobis", "seuclidean",
+    "braycurtis", "hamming", "jaccard", "mahalanobis", "seuclidean", "gower",
 )  # fmt: skip
 SEPARATORS = {"point": ".", "comma": ",", "space": " ", "apostrophe": "'"}
 DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
@@ -83,6 +86,35 @@ def at_least(minimum: float, maximum: float = math.inf) -> Callable[[str], float
         raise typer.BadParameter(f"must be {noun} of at least {minimum:g}{limit}, got {shown}.")
 
     return parse_number
+
+
+def parse_share(value: object) -> float:
+    """Return a share from 0 to below 1, as 0.05 or 5%."""
+    text = str(value).strip()
+    number = text.removesuffix("%")
+    try:
+        share = float(number) / (100 if number != text else 1)
+    except ValueError:
+        share = math.nan
+    if 0 <= share < 1:
+        return share
+    shown = one_line(text, MAX_VALUE_LENGTH)
+    raise typer.BadParameter(f"must be a share from 0 to below 1, like 0.05 or 5%, got {shown}.")
+
+
+def parse_gamma(value: object) -> float | str:
+    """Return a coefficient >= 0, or auto."""
+    text = str(value).strip()
+    if text == "auto":
+        return text
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if 0 <= number < math.inf:
+        return number
+    shown = one_line(text, MAX_VALUE_LENGTH)
+    raise typer.BadParameter(f"must be a number of at least 0, or auto, got {shown}.")
 
 
 def parse_time_limit(value: object) -> float:

@@ -21,7 +21,7 @@ from partita.cli.option_values import (
     separator,
 )
 
-MISSING = ("auto", "error", "drop", "mean")
+MISSING = ("auto", "error", "drop", "mean", "partial")
 
 
 def _option(
@@ -174,8 +174,17 @@ class ColumnOptions:
             "--missing",
             "HOW",
             "Missing values: auto (default: fill in medians; rows that miss more than half are "
-            "left out), stop (error), leave the row out (drop), or use the column mean (mean).",
+            "left out), stop (error), leave the row out (drop), use the column mean (mean), or "
+            "compare rows by what is known (partial: of kmeans, and of medoids by gower).",
             MISSING,
+        ),
+    ] = None
+    categories: Annotated[
+        list[str] | None,
+        reading(
+            "--categories",
+            "A,B",
+            "For methods that use categories: the columns that are (auto: text, yes or no; none).",
         ),
     ] = None
     raw: Annotated[

@@ -211,7 +211,7 @@ class Outputs:
             self.model,
             scaling=prepared.scaling,
             fill=selection.fill,
-            names=selection.names,
+            names=selection.all_names,
             plan={**prepared.plan.to_dict(), "columns": list(prepared.table.names)},
             note=outcome.command + " (interrupted)" * outcome.interrupted,
             fingerprint=prepared.fingerprint,

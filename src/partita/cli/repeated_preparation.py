@@ -13,7 +13,7 @@ from partita._common.array_types import Floats
 from partita._common.errors import Setting
 from partita.cli.column_matching import match_columns
 from partita.cli.options import ReadOptions
-from partita.cli.prepared_data import PreparedData, read
+from partita.cli.prepared_data import PreparedData, compared_by_ranges, mixed_rows, read
 from partita.tables import Scaling, Table, TableError, repeated_plan_of, select
 
 
@@ -56,7 +56,7 @@ class RepeatedPreparation:
     ) -> RepeatedPreparation:
         """Return the preparation for tables with these columns; `missing` replaces its policy."""
         saved = fitted.saved_
-        vars(fitted).pop("feature_names_in_", None)  # the rows are arrays without names
+        vars(fitted).pop("feature_names_in_", None)  # the rows have no names, or those of the file
         fill = saved.fill if saved.pipeline is None else saved.pipeline.fill
         if missing in ("mean", "auto") and fill is None:
             raise TableError(
@@ -69,20 +69,31 @@ class RepeatedPreparation:
 
     def apply(self, table: Table) -> PreparedData:
         """Prepare a table, or a block of one."""
+        categories = self.saved.categories
+        numbers = [name for name in self.names if name not in categories]
+        keeps_gaps = self.missing == "partial"
         selection = select(
             table,
-            columns=self.names,
+            columns=numbers,
             id=self.id,
             weight=self.weight,
             missing=self.missing,
-            fill=self.fill if self.missing in ("mean", "auto") else None,
+            fill=self.fill if self.missing in ("mean", "auto") else open_gaps(numbers, keeps_gaps),
             days=self.saved.days,
             ways=("drop",) if self.fill is None else ("drop", "mean"),
+            categories=categories or None,
         )
-        d = len(self.names)
+        d = len(numbers)
         scaling = self.saved.scaling or Scaling("none", np.zeros(d), np.ones(d))
         plan, pipeline = repeated_plan_of(table, selection, scaling), self.saved.pipeline
-        if pipeline is None:
+        if self.saved.parameters.get("metric") == "gower":
+            plan = compared_by_ranges(plan)
+        if categories:
+            selection = replace(
+                selection, categories={n: selection.categories[n] for n in categories}
+            )
+            rows: Any = mixed_rows(selection, scaling)
+        elif pipeline is None:
             rows = scaling.apply(selection.X)
         else:
             rows, gaps = pipeline.apply(selection.X), np.isnan(selection.X)
@@ -92,9 +103,16 @@ class RepeatedPreparation:
         return PreparedData(table, selection, scaling, rows, plan, pipeline, self.id)
 
 
+def open_gaps(names: Sequence[str], keeps_gaps: bool) -> Floats | None:
+    """Return values that leave gaps open, where the model compares rows by what is known."""
+    return np.full(len(names), np.nan) if keeps_gaps else None
+
+
 def _policy_of(saved: Any, fill: Any) -> str:
     """Return the policy for missing values of the fit; for rows as they come, an error."""
     policy = (saved.plan or {}).get("missing")
+    if policy == "partial":
+        return "partial"
     if fill is None:
         return "drop" if policy == "drop" else "error"
     return "auto" if policy == "auto" else "mean"

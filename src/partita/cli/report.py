@@ -130,8 +130,12 @@ def _made_by(fitted: Any) -> list[str]:
 
 def _weight_remarks(fitted: Any, weight: str | None) -> list[str]:
     """Return a remark if the model was fitted with weights that the report does not use."""
+    from partita.estimators.fitted_models import capabilities_of
+
     stats, labels = getattr(fitted, "stats_", None), getattr(fitted, "labels_", None)
     if weight is not None or stats is None or labels is None:
+        return []
+    if capabilities_of(fitted).left_out:  # rows at the cut count in part
         return []
     if abs(stats.weight.sum() - (labels >= 0).sum()) <= 1e-9 * len(labels):
         return []

@@ -20,7 +20,7 @@ MAX_USE_CHARACTERS = 26  # the longest rule: labels of an earlier fit
 def print_columns(prepared: PreparedData, out: Console) -> None:
     """Print a row for each column: what it is used as, its gaps, and its range."""
     table = prepared.table
-    used = plural(len(prepared.selection.names), "feature")
+    used = plural(len(prepared.selection.all_names), "feature")
     columns = plural(len(table.names), "column")
     rows = plural(table.data.num_rows, "row")
     out.print(
@@ -59,6 +59,8 @@ def _use(prepared: PreparedData, name: str) -> str:
         is_logged = logged is not None and bool(logged[selection.names.index(name)])
         as_days = ", days" if name in selection.days else ""
         return f"feature{', logarithm' if is_logged else as_days}"
+    if name in selection.categories:
+        return "category"
     if name in selection.nearly:
         return "– (not all numbers)"
     why = selection.left_out.get(name)

@@ -31,7 +31,7 @@ def to_dict(contents: ModelContents) -> dict[str, Any]:
         "features": names,
         "weights": contents.weights,
         "reach": None if saved.reference is None else saved.reference.reach,
-        "centers": centers,
+        "centers": centers if contents.mixed is None else _mixed_json(contents),
         "objective": contents.objective,
         "starts": contents.starts,
         "iterations": contents.iterations,
@@ -130,6 +130,41 @@ def _named_centers(contents: ModelContents) -> tuple[list[str], Any]:
     return list(names or (f"c{i}" for i in range(width))), centers
 
 
+def _numbers_in_units(contents: ModelContents) -> Any:
+    """Return the numbers (k, p) of centers with categories in the units of the data."""
+    assert contents.mixed is not None
+    scaling = contents.saved.scaling
+    return contents.mixed.numbers if scaling is None else scaling.undo(contents.mixed.numbers)
+
+
+def _mixed_json(contents: ModelContents) -> list[dict[str, Any]]:
+    """Return the centers as records: numbers in the units of the data, and categories."""
+    mixed, numbers = contents.mixed, _numbers_in_units(contents)
+    assert mixed is not None
+    return [
+        {
+            **dict(zip(mixed.number_names, numbers[j], strict=True)),
+            **{name: texts[j] for name, texts in mixed.categories.items()},
+        }
+        for j in range(len(numbers))
+    ]
+
+
+def _mixed_rows(contents: ModelContents, shown: int) -> list[list[str]]:
+    """Return a row for each column: numbers in the units of the data, then categories."""
+    mixed, numbers = contents.mixed, _numbers_in_units(contents)
+    assert mixed is not None
+    rows = [
+        [isolated(one_line(name, 30)), *map(format_number, column[:shown])]
+        for name, column in zip(mixed.number_names, numbers.T, strict=True)
+    ]
+    rows += [
+        [isolated(one_line(name, 30)), *(isolated(one_line(text, 16)) for text in texts[:shown])]
+        for name, texts in mixed.categories.items()
+    ]
+    return rows[:MAX_FEATURES]
+
+
 def _print_centers(contents: ModelContents, out: Console) -> None:
     """Print a table of the centers: a row for each feature, a column for each cluster."""
     (names, centers), weights = _named_centers(contents), contents.weights
@@ -141,7 +176,9 @@ def _print_centers(contents: ModelContents, out: Console) -> None:
     if reference is not None:
         rows.append(["(reach)", *map(format_number, reference.reach[:shown])])
     rest = [plural(k - shown, "more cluster")] if k > shown else []
-    if centers is not None:
+    if contents.mixed is not None:
+        rows += _mixed_rows(contents, shown)
+    elif centers is not None:
         for name, column in zip(names[:MAX_FEATURES], centers.T, strict=False):
             rows.append([isolated(one_line(name, 30)), *map(format_number, column[:shown])])
         more = len(names) - MAX_FEATURES

@@ -47,7 +47,10 @@ def data_json(prepared: Any) -> dict[str, Any]:
         "rows": prepared.n_rows,
         "rows_used": prepared.n_used,
         "rows_sampled": len(prepared.X) if prepared.is_sample else None,
-        "features": list(selection.names),
+        "features": list(selection.all_names),
+        "categories": {name: len(c.levels) for name, c in selection.categories.items()},
+        "unused_categories": list(selection.candidates),
+        "method": None if prepared.method is None else prepared.method.method,
         "left_out": selection.left_out,
         "filled": prepared.filled,
         "nearly": list(selection.nearly),
@@ -136,7 +139,7 @@ def cluster_sizes(labels: Any) -> dict[int, int]:
 
 def print_cluster_sizes(sizes: Mapping[int, int], out: Console) -> None:
     """Print the number of rows in each cluster."""
-    items = [f"group {j}: {count}" for j, count in sizes.items()]
+    items = [f"{f'group {j}' if j >= 0 else 'left out'}: {count}" for j, count in sizes.items()]
     if len(items) > MAX_CLUSTERS:
         items = [*items[:MAX_CLUSTERS], f"and {len(items) - MAX_CLUSTERS} more"]
     out.print(join_within(items, out.width), soft_wrap=True)

@@ -72,6 +72,7 @@ def _figures(summary: Any) -> list[str]:
     if summary.silhouette is not None:
         parts.append(f"silhouette {summary.silhouette:.3f}")
     lines.append(f"{summary.method}{': ' * bool(parts)}{', '.join(parts)}.")
+    lines += [f"{name}: {text}." for name, text in summary.facts]
     if summary.certified is not None:
         lines.append(f"J is {gap_text(summary.certified)}.")
     if summary.iterations is None:
@@ -105,6 +106,8 @@ def _print_groups(summary: Any, out: Console) -> None:
     if len(groups) > len(shown):
         rest = plural(len(groups) - len(shown), "more group")
         print_item(out, f"and {rest}: see --report or --json", indent, hang=0)
+    if summary.left_out:
+        print_item(out, f"{summary.left_out}; their label is -1", 0, hang=2)
     if any(group.weight != group.size for group in groups):
         print_item(out, "(Shares are of the weight, not of the rows.)", 0, "dim", hang=1)
 

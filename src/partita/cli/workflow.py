@@ -16,24 +16,31 @@ import numpy as np
 
 from partita._common.errors import PartitaError, Setting
 from partita._common.text import plural
-from partita._common.warnings import InterruptedFitWarning
+from partita._common.warnings import InterruptedFitWarning, warn
 from partita._versions import versions
 from partita.cli.method_options import MethodOptions
 from partita.cli.option_values import KRequest
 from partita.cli.options import SendingOptions
 from partita.cli.prepared_data import PreparedData, column_remarks
 from partita.cli.row_noun import ids_of_rows, noun_of_rows
+from partita.estimators.capabilities import set_known
 from partita.halting import StopReason
 from partita.model_file.group_naming import GroupNames
 from partita.new_rows.fit_reference import FitReference, shares
 from partita.tables import TableError
 from partita.tables.category_columns import category_columns
+from partita.tables.missing_values import filled_with_medians
 from partita.tables.unused_numbers import unused_numbers
 
 if TYPE_CHECKING:
     from partita.cli.progress_reporter import ProgressReporter
 
 AS_IT_IS = SendingOptions()
+GAPS_FILLED = (
+    "the number of groups is chosen with medians in place of missing values; the groups are made "
+    "of the values that are there"
+)
+ONE_FIT_METHODS = ("trimmed", "bisecting", "balanced")  # whose starts are part of a fit
 NO_FILES: Mapping[str, Any] = MappingProxyType({})  # of checkpoints
 
 
@@ -74,6 +81,7 @@ def cluster(
     files: Mapping[str, Any] = NO_FILES,
 ) -> FitOutcome:
     """Fit the requested number of clusters, or choose it; `files` are those of checkpoints."""
+    method = prepared.method or method
     _check_row_count(prepared, k)
     if method.method == "spherical" and method.zero_rows in (None, "error"):
         _check_zero_rows(prepared)
@@ -143,20 +151,24 @@ def _fit(
     X, weight = prepared.X, prepared.selection.weight
     if k.fixed is not None:
         return _fit_best(prepared, method.searching_estimator(k.fixed), reporter, files=files), None
+    leaves_gaps = method.missing == "partial" and bool(np.isnan(X).any())
+    chooser = replace(method, missing=None) if leaves_gaps else method
+    if leaves_gaps:
+        warn(GAPS_FILLED, UserWarning)
     sweep = choose_k(
-        X,
+        filled_with_medians(X, weight) if leaves_gaps else X,
         k.candidates,
-        estimator=method.estimator(8),
+        estimator=chooser.estimator(8),
         sample_weight=weight,
         feature_names=prepared.selection.names,
         random_state=method.random_state,
         callback=reporter.bar,
     )
-    model = sweep.model().set_params(memory_limit=None)
+    model = set_known(sweep.model(), memory_limit=None)
     if not sweep.complete:
         return model, sweep
     has_all_rows = prepared.streamed is None or not prepared.is_sample
-    first = model if has_all_rows else None
+    first = model if has_all_rows and not leaves_gaps else None
     return _fit_best(prepared, method.searching_estimator(sweep.best_k), reporter, first), sweep
 
 
@@ -173,7 +185,9 @@ def _fit_best(
     X, weight = prepared.rows_to_fit
     runs = estimator.n_init if isinstance(estimator.n_init, int) else None
     quality = getattr(estimator, "quality", None)
-    is_plain = quality == "fast" or (quality is None and runs is not None)
+    method = prepared.method.method if prepared.method is not None else ""
+    has_own_starts = method in ONE_FIT_METHODS
+    is_plain = quality == "fast" or (quality is None and (runs is not None or has_own_starts))
     if is_plain and first is not None:
         return first
     estimator.set_params(callback=reporter.bar)
@@ -184,7 +198,7 @@ def _fit_best(
         else:
             model = estimator.fit(X, sample_weight=weight, **files)
     reporter.note_end(model)
-    return model.set_params(callback=None, memory_limit=None)
+    return set_known(model, callback=None, memory_limit=None)
 
 
 def named(outcome: FitOutcome, given: GroupNames, sending: SendingOptions) -> FitOutcome:
@@ -255,14 +269,15 @@ def report_input(
     prepared, selection = outcome.prepared, outcome.prepared.selection
     squared = capabilities_of(outcome.model).squared
     names = prepared.model_names
-    original = selection.X if names == selection.names else prepared.X
+    has_units = names == selection.names or prepared.is_mixed
+    original = selection.X if has_units else prepared.X
     sampled = _sampled(outcome)
     cut_short = ["the fit was interrupted; this is its best result so far"]
     return Fitted(
         model=_described(outcome),
         X=prepared.X,
         original=original,
-        names=names,
+        names=None if prepared.is_mixed else names,
         ids=ids_of_rows(prepared),
         weight=selection.weight,
         scaling=prepared.scaling,

@@ -43,6 +43,8 @@ class LeadingCategories:
     column: str
     overall: tuple[tuple[str, float], ...]  # (value, share)
     groups: tuple[tuple[tuple[str, float], ...], ...]  # (k,)
+    # by value, the share in all rows of every category that is named here
+    shares: Mapping[str, float]
 
 
 def category_traits(
@@ -82,7 +84,11 @@ def leading_categories(
     for name, column, counts, share, overall in _counted(categories, labels, weight, k):
         groups = tuple(_leading(column, share[j], counts[j] >= max(1, min_rows)) for j in range(k))
         total = _leading(column, overall, counts.sum(axis=0) >= max(1, min_rows))
-        columns.append(LeadingCategories(one_line(name, MAX_COLUMN_CHARACTERS), total, groups))
+        every = zip(map(_value, column.values), overall.tolist(), strict=True)
+        named = {value for part in (total, *groups) for value, _ in part}
+        shares = {value: each for value, each in every if value in named}
+        title = one_line(name, MAX_COLUMN_CHARACTERS)
+        columns.append(LeadingCategories(title, total, groups, shares))
     return tuple(columns)
 
 

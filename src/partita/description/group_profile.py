@@ -79,7 +79,7 @@ def group_profile(
         sample = _sorted_rows(values.shape, labels, k)
         parts = [
             _dense_columns(as_doubles(values[:, t : t + step]), labels, weight, k, sample)
-            for t in range(0, values.shape[1], step)
+            for t in range(0, max(1, values.shape[1]), step)
         ]
     found = parts[0] if len(parts) == 1 else _joined(parts)
     if min_rows > 1:

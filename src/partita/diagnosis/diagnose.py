@@ -14,14 +14,16 @@ from partita.diagnosis import (
     convergence,
     duplicate_rows,
     features,
+    missing_shares,
     neighbour_graph,
     outliers,
     refits,
 )
 from partita.diagnosis.diagnosis_input import read_fit
-from partita.diagnosis.finding import CheckSkipped, Diagnosis, Finding
+from partita.diagnosis.finding import CheckSkipped, Diagnosis, Finding, percent
 from partita.diagnosis.fit_context import SEVERAL_CLUSTERS, FitContext
-from partita.estimators.capabilities import CELLS, FEATURES, MEANS, REFIT, ROWS, SPACE
+from partita.estimators.capabilities import CELLS, COMPLETE, FEATURES, MEANS, REFIT, ROWS, SPACE
+from partita.estimators.fitted_models import capabilities_of
 
 
 class Check(NamedTuple):
@@ -32,13 +34,14 @@ class Check(NamedTuple):
     needs: tuple[str, ...] = ()  # skipped if the fit lacks any of them
 
 
-FACES = ROWS, SPACE, CELLS, SEVERAL_CLUSTERS
+FACES = ROWS, SPACE, CELLS, COMPLETE, SEVERAL_CLUSTERS
 CHECKS = (
     Check("not-converged", convergence.check_convergence),
     Check("unequal-magnitudes", convergence.check_magnitudes, (ROWS,)),
     Check("scale", features.check_scale, (ROWS, FEATURES)),
     Check("constant-features", features.check_constant_features, (ROWS, FEATURES)),
     Check("correlated-features", features.check_correlated_features, (ROWS, FEATURES, SPACE)),
+    Check("missing-values", missing_shares.check_missing_values, (ROWS, FEATURES)),
     Check("equal-rows", duplicate_rows.check_equal_rows, (ROWS,)),
     Check("few-distinct-rows", duplicate_rows.check_distinct_rows, (ROWS, SEVERAL_CLUSTERS)),
     Check("many-clusters", duplicate_rows.check_rows_per_cluster, (ROWS, SEVERAL_CLUSTERS)),
@@ -50,7 +53,7 @@ CHECKS = (
     Check("near-faces", borders.check_near_faces, FACES),
     Check("split-groups", borders.check_split_groups, FACES),
     Check("unequal-clusters", borders.check_unequal_clusters, FACES),
-    Check("not-convex", neighbour_graph.check_convexity, (ROWS, SPACE)),
+    Check("not-convex", neighbour_graph.check_convexity, (ROWS, SPACE, COMPLETE)),
     Check("unstable", refits.check_stability, (ROWS, REFIT, SEVERAL_CLUSTERS)),
     Check("local-minimum", refits.check_local_minimum, (ROWS, REFIT, MEANS, SEVERAL_CLUSTERS)),
 )
@@ -110,4 +113,7 @@ def run_checks(fit: FitContext, names: Collection[str] | None = None) -> Diagnos
     findings.sort(key=lambda finding: finding.severity != "warning")
     width = "" if ROWS in fit.lacks else f", {fit.d} features"
     subject = f"{type(fit.model).__name__}, {plural(fit.k, 'cluster')} of {fit.n} rows{width}"
+    what, count = capabilities_of(fit.model).left_out, fit.n_given - fit.n
+    if what and count:
+        subject += f"; left out: {plural(count, 'row')} ({percent(count / fit.n_given)}), {what}"
     return Diagnosis(subject, tuple(findings), tuple(ran), tuple(skipped))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from partita._common.array_types import Floats, Ints
+from partita._common.array_types import Array, Floats, Ints
 from partita._common.parameters import describe_value
 from partita._common.power_of_two import largest_magnitude, scaled, square_scale
 from partita._common.random_state import generator
@@ -18,11 +18,15 @@ from partita.estimators.capabilities import CELLS, MEANS, REFIT, ROWS, lacking
 from partita.estimators.fitted_models import (
     LabelledRows,
     capabilities_of,
+    complete_rows,
     count_clusters,
     unwrap_pipeline,
+    without_feature_names,
 )
 from partita.estimators.pipeline_scaling import pipeline_scaling, scaled_by
+from partita.estimators.table_rows import rows_for, takes_categories
 from partita.exact_weights import as_repeats
+from partita.source.column_table import ColumnTable
 
 
 def read_fit(model: Any, X: Any, sample_weight: Any, random_state: Any) -> FitContext:
@@ -31,14 +35,20 @@ def read_fit(model: Any, X: Any, sample_weight: Any, random_state: Any) -> FitCo
     scaling = scaled_by(pipeline_scaling(model))
     model, X, names = unwrap_pipeline(model, X)
     _check_model(model)
-    lacks = dict(capabilities_of(model).lacks)
+    lacks, table, missing = dict(capabilities_of(model).lacks), None, None
     if ROWS in lacks:  # only the labels are known; the rows are placeholders
         labels, centers = np.asarray(model.labels_), None
         n, rows = len(labels), np.zeros((len(labels), 1))
         index: Ints = np.arange(n)
         weight = validation.check_weights(sample_weight, n)
+    elif takes_categories(model):
+        table, centers = rows_for(model, X, "diagnose"), None
+        labels = np.asarray(without_feature_names(model).predict(table)).astype(np.int32)
+        rows, names = _compared(model, table)
+        n, index = len(rows), np.arange(len(rows))
+        weight = validation.check_weights(sample_weight, n)
     else:
-        rows, names = _rows(model, X, names)
+        rows, names, missing = _rows(model, X, names)
         n = rows.shape[0]
         weight = validation.check_weights(sample_weight, n)
         rows, index, labels, centers = _labelled(model, X, rows)
@@ -55,10 +65,20 @@ def read_fit(model: Any, X: Any, sample_weight: Any, random_state: Any) -> FitCo
         raise ValueError("No row of X has both a weight > 0 and a cluster. Check sample_weight.")
     if not kept.all():
         rows, labels, index, counts = rows[kept], labels[kept], index[kept], counts[kept]
+        table = None if table is None else table[kept]
     shown = range(rows.shape[1]) if names is None else map(str, names)
     return FitContext(
-        model, k, tuple(shown), centers, lacks, rows, counts, labels, index, n, entropy, scaling
-    )
+        model, k, tuple(shown), centers, lacks, rows, counts, labels, index, n, entropy, scaling,
+        missing=None if missing is None else missing[index], table=table,
+    )  # fmt: skip
+
+
+def _compared(model: Any, table: ColumnTable) -> tuple[Any, Any]:
+    """Rows of numbers and categories as the model compares them, and the names of its columns."""
+    pairs = capabilities_of(model).pairs
+    assert pairs is not None
+    rows = np.asarray(pairs(table)[0], dtype=np.float64)
+    return rows, table.names if len(table.names) == rows.shape[1] else None
 
 
 def _check_model(model: Any) -> None:
@@ -72,17 +92,20 @@ def _check_model(model: Any) -> None:
     )
 
 
-def _rows(model: Any, X: Any, names: Any) -> tuple[Any, Any]:
-    """The checked rows of X, and the names of their features, if any."""
+def _rows(model: Any, X: Any, names: Any) -> tuple[Any, Any, Array | None]:
+    """The checked rows of X, the names of their features, and flags of missing values, if any."""
     if hasattr(model, "n_features_in_") and hasattr(model, "__sklearn_tags__"):
         rows, own = validation.check_new_rows(model, X), getattr(model, "feature_names_in_", None)
     else:
         own = validation.feature_attributes(X).get("feature_names_in_")
         rows = validation.as_rows(X, "diagnose")
     names = names if own is None else own
+    complete, missing = complete_rows(model, rows), None
+    if complete is not rows:
+        rows, missing = complete, np.isnan(rows)
     with Workers(validation.check_threads(getattr(model, "n_threads", None))) as workers:
         validation.check_finite(validation.make_source(rows, None, workers), rows, names)
-    return rows, names
+    return rows, names, missing
 
 
 def _labelled(model: Any, X: Any, rows: Any) -> tuple[Any, Ints, Ints, Floats | None]:

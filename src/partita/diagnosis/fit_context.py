@@ -50,6 +50,8 @@ class FitContext:
     entropy: int
     scaling: str = ""  # what scaled the rows: "standard", "robust", …; empty if nothing did
     row_name: Callable[[int], str] = row_index  # of a row number in X, for texts
+    table: Any = None  # (n) the rows as the model takes them, if `rows` are not
+    missing: Array | None = None  # (n, d) flags of values that are missing; None if all are there
 
     def list_rows(self, rows: Ints) -> str:
         """List the first few of these row numbers of X by their names."""
@@ -166,7 +168,8 @@ class FitContext:
             note = f" (in a sample of {max_rows} rows)"
             drawn = np.sort(self.rng(name).choice(len(first), max_rows, replace=False))
             first, weight = first[drawn], weight[drawn]
-        return RowSample(self.rows[first], weight, self.labels[first], note)
+        table = None if self.table is None else self.table[first]
+        return RowSample(self.rows[first], weight, self.labels[first], note, table)
 
     def _hashes(self) -> Array:
         odd = np.random.default_rng(1).integers(0, 2**63, self.d, dtype=np.uint64) * 2 + 1

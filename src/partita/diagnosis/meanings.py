@@ -14,6 +14,8 @@ MEANINGS = {
     "would be the same.",
     "correlated-features": "One and the same fact is counted several times, so the groups follow "
     "it more than anything else in the table.",
+    "missing-values": "Some cells are empty. Groups are made and described by the values that are "
+    "there, so they may reflect who has a value at all.",
     "equal-rows": "There is nothing to divide: all rows are one group.",
     "few-distinct-rows": "Each group is one row with its copies, so the groups say no more than "
     "the rows themselves.",

@@ -28,9 +28,10 @@ MAX_CUT_RATIO = 0.4  # cut over that of K-means; round, overlapping and uniform 
 MIN_CUT = 1e-3  # a smaller cut may be chance
 N_INIT = 5  # of K-means, whose best run is compared: a poor start is no evidence of shape
 MUTUAL_NEIGHBOURS = 8  # for rows to be in one piece
+ADVISED_KERNEL = "nearest_neighbors"
 PIECE_MIN_ROWS, PIECE_MIN_SHARE = 20, 0.1  # of its cluster: a smaller piece may be chance
 PIECE_MIN_EXITS = 3  # links to other clusters, through which a piece continues there
-ADVISED_NEIGHBOURS = (12, 7, 5)  # of the graphs that the advice chooses from
+ADVISED_NEIGHBOURS = ("auto", 7, 5)  # of the graphs that the advice chooses from
 
 
 def check_convexity(fit: FitContext) -> Finding | None:
@@ -64,9 +65,10 @@ def check_convexity(fit: FitContext) -> Finding | None:
         )
     if not evidence:
         return None
-    scores = {0: quality(by_means)}
+    scores: dict[Any, tuple[int, float]] = {None: quality(by_means)}
     for neighbours in ADVISED_NEIGHBOURS:
-        scores[neighbours] = quality(fit_quietly(cutter, _links(rows, weight, neighbours)).labels_)
+        graph = KernelKMeans(k, kernel=ADVISED_KERNEL, n_neighbors=neighbours, **options)
+        scores[neighbours] = quality(fit_quietly(graph, rows, weight).labels_)
     return Finding(
         "not-convex",
         "There may be groups of a shape that this method cannot separate.",
@@ -102,8 +104,8 @@ def _without_tiny_clusters(sample: RowSample) -> tuple[RowSample, int]:
     large = np.bincount(sample.labels) > NEIGHBOURS
     kept = np.flatnonzero(large[sample.labels])
     number = np.cumsum(large) - 1
-    rows, weight, labels, note = sample
-    smaller = RowSample(rows[kept], weight[kept], number[labels[kept]], note)
+    labels = number[sample.labels[kept]]
+    smaller = RowSample(sample.rows[kept], sample.weight[kept], labels, sample.note)
     return smaller, int(large.sum())
 
 
@@ -155,15 +157,15 @@ def _count_broken(mutual: Any, labels: Ints, k: int) -> int:
     return int((pieces >= 2).sum())
 
 
-def _recipe(k: int, scores: dict[int, tuple[int, float]], left_out: tuple[str | int, ...]) -> str:
-    """Name the graph, by its number of neighbours, whose cut is best; 0 stands for K-means."""
+def _recipe(k: int, scores: dict[Any, tuple[int, float]], left_out: tuple[str | int, ...]) -> str:
+    """Name the graph, by its number of neighbours, whose cut is best; None stands for K-means."""
     best = min(scores, key=lambda neighbours: scores[neighbours])
-    if not best:
+    if best is None:
         return "KernelKMeans with other kernels, or sklearn.cluster.HDBSCAN"
-    recipe = (
-        f"KernelKMeans({k}, kernel='normalized-cut').fit(G @ G.T), where G = "
-        f"sklearn.neighbors.kneighbors_graph(X, {best}, include_self=True)"
-    )
+    count = "" if best == "auto" else f", n_neighbors={best}"
+    recipe = f"KernelKMeans({k}, kernel='{ADVISED_KERNEL}'{count}).fit(X)"
     if not left_out:
         return recipe
-    return f"{recipe} and X is without {list_features(left_out)}: so few values make no neighbours"
+    return (
+        f"{recipe}, where X is without {list_features(left_out)}: so few values make no neighbours"
+    )

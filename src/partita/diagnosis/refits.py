@@ -40,7 +40,7 @@ def check_stability(fit: FitContext) -> Finding | None:
         seed = int(rng.integers(2**31))
         means = MEANS not in fit.lacks
         model = _kmeans(fit, seed, n_init=N_INIT) if means else _unfitted(fit.model, seed)
-        labels = np.asarray(fit_quietly(model, sample.rows, weight).labels_)
+        labels = np.asarray(fit_quietly(model, sample.to_fit, weight).labels_)
         scores.append(adjusted_rand(sample.labels, labels, sample.weight))
     mean, error = float(np.mean(scores)), float(np.std(scores, ddof=1) / np.sqrt(REFITS))
     if mean + error >= MIN_STABLE_RAND:

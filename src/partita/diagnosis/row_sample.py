@@ -14,3 +14,9 @@ class RowSample(NamedTuple):
     weight: Floats
     labels: Ints
     note: str = ""  # to append to the evidence: the size, unless these are all distinct rows
+    table: Any = None  # the rows as the model takes them, if `rows` are not
+
+    @property
+    def to_fit(self) -> Any:
+        """The rows that the model can be fitted to."""
+        return self.rows if self.table is None else self.table

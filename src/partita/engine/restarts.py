@@ -46,6 +46,8 @@ class LabelledRun:
     inertia: float
     stats: ClusterStats  # of these labels, in the data's coordinates
     fit: Fit
+    # (k, d) weight of the values that are there, if rows have gaps
+    observed_weight: Floats | None = None
 
 
 def best_of(

@@ -26,6 +26,7 @@ from partita.certificates.bounding import BoundCallback
 from partita.certificates.certificate import Certificate
 from partita.estimators import labelling, saved_state, validation
 from partita.estimators.capabilities import Capabilities
+from partita.estimators.gaps import takes_gaps
 from partita.estimators.lazy_blocks import memberships_by_blocks
 from partita.estimators.saved_certificate import certificate_state, restored_certificate
 from partita.estimators.saved_state import FieldReader, SavedState
@@ -222,6 +223,7 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = takes_gaps(self)
+        tags.input_tags.sparse = not takes_gaps(self)  # zeros that are not stored are values
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -40,6 +40,7 @@ from partita.trace import Callback, Trace
 
 DOWN_A_TREE = "it assigns rows down a tree, not to the nearest center"
 NO_REPLAY = "its iterations split clusters, and keep no centers to start from"
+MAX_LEAVES_IN_TEXT = 30
 IN_MEMORY = "rows in memory"
 PARTITIONS_ADVICE = "Fit a part of the rows in memory; `predict` labels rows in partitions."
 
@@ -149,7 +150,17 @@ class BisectingKMeans(EuclideanClusterer):
             merges=lambda: self.tree_.merges,
             fewer=self.cut,
             certified=self._certified,
+            facts=self._facts,
         )
+
+    def _facts(self) -> list[tuple[str, str]]:
+        """The splits as nested brackets of clusters: ((0, 1), 2)."""
+        texts = [str(j) for j in range(len(self.cluster_centers_))]
+        if not 2 < len(texts) <= MAX_LEAVES_IN_TEXT:
+            return []
+        for left, right in self.tree_.merges.tolist():
+            texts.append(f"({texts[left]}, {texts[right]})")
+        return [("Splits", f"{texts[-1]}: the outer brackets are the first split")]
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> BisectingKMeans:
         """Compute the clustering of X, with one weight per row if given."""

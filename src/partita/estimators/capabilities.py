@@ -26,6 +26,7 @@ REFIT = "refit"  # the model can be fitted again, with other weights
 METRIC = "metric"  # silhouettes can compare rows by `metric`
 MERGES = "merges"  # merging two clusters has a cost
 REPLAY = "replay"  # the fit can be repeated iteration by iteration
+COMPLETE = "complete rows"  # every distance is over all features
 BOUNDS = "certificates"  # lower bounds of the objective are known
 
 # By the kind of start that `init` accepts, the attribute of a fit that is one
@@ -103,6 +104,9 @@ class Capabilities:
     pairs: Callable[[Any], tuple[Any, Any]] | None = None
     # X -> (rows as the model compares them, their index in X)
     place_rows: Callable[[Any], tuple[Any, Any]] | None = None
+    # checked rows -> the same without gaps: a missing value is that of the row's center, so that
+    # labels and costs stay the same; None: the model takes no gaps
+    complete: Callable[[Any], Any] | None = None
     # X -> its numbers, its categories, and rows in a Euclidean space, if X is a table of both
     mixed: Callable[[Any], MixedView] | None = None
     # (X, weight, workers, halt) -> `LloydSession`, for many fits to the same rows
@@ -110,6 +114,11 @@ class Capabilities:
     # (X, weight, workers) -> `CertifiedPartition`, where that of the centers is not what J is of
     certified: Callable[..., Any] | None = None
     replay: Replay | None = None
+    # what rows without a cluster are, for the place after "left out: 3 rows (5 %), ";
+    # empty if every row has one
+    left_out: str = ""
+    # -> facts about the fit that only this member has: names and sentences, for people
+    facts: Callable[[], list[tuple[str, str]]] | None = None
     searches: bool = False  # `fit` accepts quality="balanced" and quality="best"
 
     @property

@@ -25,6 +25,13 @@ from partita.estimators.base import Clusterer
 from partita.estimators.capabilities import REPLAY, Capabilities, Replay
 from partita.estimators.checkpoint import CheckpointedFit, run_with_checkpoints
 from partita.estimators.data_fingerprint import fingerprint
+from partita.estimators.gaps import (
+    check_columns,
+    gaps_as_nan,
+    mark_gaps,
+    refuse_gaps_elsewhere,
+    takes_gaps,
+)
 from partita.estimators.lazy_blocks import (
     distances_by_blocks,
     is_partitioned,
@@ -35,6 +42,12 @@ from partita.estimators.lazy_blocks import (
 )
 from partita.estimators.lloyd_parameters import LloydParameters
 from partita.estimators.model_merging import mergeable_features, merged_clusters
+from partita.estimators.partial_model import (
+    refuse_merging_gaps,
+    restored_weight_of_values,
+    weight_of_values,
+    with_gaps,
+)
 from partita.estimators.partitioned_fit import CheckpointFiles, features_of, fit_partitions
 from partita.estimators.saved_state import FieldReader, restore_search, restored_stats, search_state
 from partita.estimators.scanned_rows import labels_in_file, open_scan, reading_note
@@ -43,14 +56,14 @@ from partita.estimators.searched_fit import (
     refuse_search,
 )
 from partita.geometry import EUCLIDEAN, Geometry
+from partita.init.partial_starts import PARTIAL_STARTS
 from partita.run_record import SearchRecord
 from partita.scanning.stored_rows import StoredRows
 from partita.source.dask_rows import renumber_labels
-from partita.source.dense import DenseSource
+from partita.source.partial_rows import PartialSource
 from partita.source.partitions import Partitions
 from partita.source.scoring import packed_bytes
 from partita.source.spark_frames import is_spark
-from partita.source.sparse import SparseSource
 from partita.stats import ClusterStats
 
 
@@ -58,7 +71,7 @@ from partita.stats import ClusterStats
 class FitInput:
     """Checked data of a fit: the rows that the engine reads, and the way back to those of X."""
 
-    source: DenseSource | SparseSource
+    source: Any  # DenseSource or SparseSource; PartialSource if values are missing
     X: Any  # checked
     rows: Any  # of the source: X, or its rows at unit length
     weight: Floats | None  # of these rows
@@ -72,13 +85,14 @@ class CenterClusterer(Clusterer):
     """The base of members with centers: their results, starts and options of the loop."""
 
     cluster_centers_: Floats
+    observed_weight_: Floats  # of models that take gaps
     inertia_: float
     stats_: ClusterStats
     start_: Floats
     n_clusters: int
     random_state: Any
     _geometry: Geometry = EUCLIDEAN
-    _saved_attributes: ClassVar[tuple[str, ...]] = ("cluster_centers", "start")
+    _saved_attributes: ClassVar[tuple[str, ...]] = ("cluster_centers", "start", "observed_weight")
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
@@ -124,10 +138,14 @@ class CenterClusterer(Clusterer):
         rng: np.random.Generator | None = None,
     ) -> list[Callable[[], Floats]]:
         """One function per run that returns its starting centers; `rng` is that of a file."""
-        starts, source = parameters.starts(data.X), data.source
-        spare = plan_of(source, options, len(starts)).spare
-        packed = packed_bytes(source.n, source.d)  # of an earlier run, if they fit
-        spare = max(0.0, spare - packed if packed <= spare else spare)
+        source = data.source
+        if isinstance(source, PartialSource):
+            starts, spare = parameters.starts(data.X, PARTIAL_STARTS), data.memory
+        else:
+            starts = parameters.starts(data.X)
+            spare = plan_of(source, options, len(starts)).spare
+            packed = packed_bytes(source.n, source.d)  # of an earlier run, if they fit
+            spare = max(0.0, spare - packed if packed <= spare else spare)
         rng = generator(self.random_state) if rng is None else rng
         seeds = spawn_generators(rng, len(starts))
         return [
@@ -161,6 +179,8 @@ class CenterClusterer(Clusterer):
         assert fit.start is not None
         self.start_ = fit.start
         self._keep_centers(result.centers, labels, result.inertia, result.stats)
+        if takes_gaps(self):
+            self.observed_weight_ = weight_of_values(result)
         return self
 
     def _keep_centers(
@@ -173,7 +193,8 @@ class CenterClusterer(Clusterer):
             del self.labels_
         self.inertia_ = inertia
         self.stats_ = stats
-        self.__dict__.pop("certificate_", None)  # of earlier centers
+        for name in ("certificate_", "observed_weight_"):  # of earlier centers
+            self.__dict__.pop(name, None)
         self._n_features_out = len(centers)
 
     def inverse_transform(self, codes: Any) -> Floats:
@@ -206,6 +227,8 @@ class CenterClusterer(Clusterer):
         self.cluster_centers_ = self.cluster_centers_[order]
         s = self.stats_
         self.stats_ = type(s)(s.weight[order], s.mean[order], s.sse[order])
+        if "observed_weight_" in vars(self):
+            self.observed_weight_ = self.observed_weight_[order]
         if hasattr(self, "labels_"):  # MiniBatchKMeans may have none
             new_label = np.empty(len(order), np.int32)
             new_label[order] = np.arange(len(order))
@@ -228,6 +251,7 @@ class CenterClusterer(Clusterer):
         Parameters are those of this model; neither model is changed.
         """
         check_is_fitted(self)
+        refuse_merging_gaps(self, other)
         features = mergeable_features(self, other)
         merged = merged_clusters(self, other, self._geometry)
         model: Self = clone(self)
@@ -249,7 +273,8 @@ class LloydClusterer(CenterClusterer):
         offered = super().__partita_capabilities__()
         if hasattr(self, "start_"):
             offered = replace(offered, lacks={}, replay=Replay.from_centers(self))
-        return replace(offered, open_session=partial(LloydSession, self), searches=True)
+        offered = replace(offered, open_session=partial(LloydSession, self), searches=True)
+        return with_gaps(self, offered) if takes_gaps(self) else offered
 
     def fit(
         self,
@@ -268,6 +293,7 @@ class LloydClusterer(CenterClusterer):
         """
         del y  # scikit-learn's pipelines pass it
         parameters = LloydParameters(self)
+        refuse_gaps_elsewhere(self, X, is_partitioned(X))
         if is_partitioned(X):
             files = CheckpointFiles(checkpoint, resume)
             return self._fit_partitions(parameters, open_partitions(X, sample_weight), files)
@@ -301,7 +327,10 @@ class LloydClusterer(CenterClusterer):
 
     def _restore_own(self, saved: FieldReader, d: int) -> int:
         restore_search(self, saved)
-        return super()._restore_own(saved, d)
+        k = super()._restore_own(saved, d)
+        if saved.has("observed_weight"):
+            self.observed_weight_ = restored_weight_of_values(saved, k, d)
+        return k
 
     def _fit_partitions(
         self, parameters: LloydParameters, given: Partitions, files: CheckpointFiles
@@ -328,14 +357,18 @@ class EuclideanClusterer(CenterClusterer):
         self, X: Any, sample_weight: Any, k: int, workers: Workers, memory: float = math.inf
     ) -> FitInput:
         X, sample_weight, memory = open_scan(X, sample_weight, memory, k, workers.n)
-        given = X
+        given = X = gaps_as_nan(self, X)
         X, features = validation.check_fit_rows(self, X, memory)
         memory -= validation.copied_bytes(given, X)
         weight = validation.check_weights(sample_weight, X.shape[0])
         validation.check_row_count(X.shape[0], k)
-        source = validation.make_source(X, weight, workers)
-        validation.check_finite(source, X, features.get("feature_names_in_"))
+        source = validation.source_of(mark_gaps(self, X), weight, workers)
+        names = features.get("feature_names_in_")
+        validation.check_finite(source, X, names)
         memory = max(0.0, memory)
+        if isinstance(source, PartialSource):
+            check_columns(source, names)
+            memory = source.keep_filled(memory)
         return FitInput(source, X, X, weight, weight, features, memory, lambda labels, k: labels)
 
     def _prepared(self, given: Partitions, k: int) -> Partitions:
@@ -346,8 +379,7 @@ class EuclideanClusterer(CenterClusterer):
         """Return the nearest center of each row, the lower index on ties."""
         if "cluster_centers_" not in vars(self):  # faster than scikit-learn's check
             check_is_fitted(self)
-        X = validation.check_new_rows(self, X)
-        return labelling.nearest(X, self.cluster_centers_, self.n_threads, self._names())
+        return labelling.nearest(*self._rows_and_centers(X))
 
     @distances_by_blocks
     def transform(self, X: Any) -> Any:
@@ -366,7 +398,7 @@ class EuclideanClusterer(CenterClusterer):
 
     def _own_costs(self, rows: Array) -> tuple[slice, Floats]:
         """Return which rows count, and the cost of each at its center."""
-        args = rows, self.cluster_centers_, self.n_threads, self._names()
+        args = mark_gaps(self, rows), self.cluster_centers_, self.n_threads, self._names()
         return slice(None), labelling.own_squares(*args)
 
     def _costs(self, X: Any) -> tuple[Array, Floats]:
@@ -375,7 +407,7 @@ class EuclideanClusterer(CenterClusterer):
 
     def _rows_and_centers(self, X: Any) -> tuple[Any, Floats, int | None, Any]:
         """The arguments that the functions of `labelling` take."""
-        X = validation.check_new_rows(self, X)
+        X = mark_gaps(self, validation.check_new_rows(self, gaps_as_nan(self, X)))
         return X, self.cluster_centers_, self.n_threads, self._names()
 
     def _temperature(self) -> float:

@@ -15,6 +15,7 @@ from partita._common.threads import Workers
 from partita.estimators import labelling
 from partita.estimators.capabilities import Capabilities
 from partita.estimators.directions import RULES, DirectionRules, UnitRows
+from partita.estimators.gaps import MISSING_RULE, mark_gaps
 from partita.estimators.saved_state import FieldReader
 from partita.estimators.validation import check_threads
 from partita.geometry import EUCLIDEAN, SPHERICAL, Geometry
@@ -39,6 +40,7 @@ class CenterModel:
     geometry: Geometry
     direction_rules: DirectionRules
     n_threads: int | None
+    missing: str = "error"  # "partial": NaN is a missing value
     saved_: Any = None  # the other contents of the file
 
     @property
@@ -49,7 +51,9 @@ class CenterModel:
     def predict(self, X: Array) -> Array:
         """Return the cluster of each row."""
         if self.geometry is EUCLIDEAN:
-            return labelling.nearest(X, self.cluster_centers_, self.n_threads, None)
+            return labelling.nearest(
+                mark_gaps(self, X), self.cluster_centers_, self.n_threads, None
+            )
         return self._directions(X).nearest(self.cluster_centers_, self.n_threads, None)
 
     def __partita_capabilities__(self) -> Capabilities:
@@ -79,4 +83,5 @@ def restore_center_model(
         GEOMETRY_OF_CLASS[class_name],
         DirectionRules(**rules),
         parameters.get("n_threads"),
+        check("missing", parameters.get("missing", "error"), MISSING_RULE),
     )

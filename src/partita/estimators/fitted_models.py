@@ -33,6 +33,7 @@ class LabelledRows:
     labels: Array  # (n,); −1 for rows without a cluster
     weight: Floats  # (n,); 0 for these
     k: int
+    gappy: Any = None  # (n, d) with NaN where a value of `rows` was missing; None if none was
 
     def stats(self) -> ClusterStats:
         """Summarise the clusters; for the rows of a fit, these are the bits of its `stats_`."""
@@ -66,7 +67,9 @@ class LabelledRows:
 def label_rows(model: Any, X: Any, sample_weight: Any = None) -> LabelledRows:
     """Label the rows of X by a fitted model."""
     check_fitted(model)
-    rows = validation.as_rows(X, type(model).__name__)
+    given = validation.as_rows(X, type(model).__name__)
+    rows = complete_rows(model, given)
+    gappy = None if rows is given else given
     if rows.dtype not in validation.FLOAT_DTYPES:
         rows = rows.astype(np.float32)  # elsewhere these are converted block by block
     checked = validation.check_weights(sample_weight, rows.shape[0])
@@ -79,7 +82,17 @@ def label_rows(model: Any, X: Any, sample_weight: Any = None) -> LabelledRows:
     unlabelled = (labels < 0) | (labels >= k)
     if unlabelled.any():  # for example rows of zeros, which have no direction
         labels, weight = np.where(unlabelled, -1, labels), np.where(unlabelled, 0.0, weight)
-    return LabelledRows(rows, labels, weight, k)
+    return LabelledRows(rows, labels, weight, k, gappy)
+
+
+def complete_rows(model: Any, rows: Any) -> Any:
+    """Return checked rows without gaps, as a model that takes gaps sees them; else the same rows.
+
+    A missing value is that of the center of its row, so labels, distances to the own center and the
+    objective are those of the rows with gaps.
+    """
+    complete = capabilities_of(model).complete
+    return rows if complete is None else complete(rows)
 
 
 def unwrap_pipeline(model: Any, X: Any = None) -> tuple[Any, Any, Any]:

@@ -75,6 +75,13 @@ callable, array or model, default="k-means++"
         (copies, bounds, trees, sketches), which takes time but changes no bit. Sparse rows, and
         data frames until they are one array, are not counted. None means a quarter of the free
         memory.
+    missing : {"error", "partial"}, default="error"
+        + What NaN (or None, or a masked value) in X means. "error" refuses it. "partial" counts
+        only the values that are there (k-POD: Chi, Chi and Baraniuk 2016): J is the sum of
+        w_i·(x_it − c_kt)² over them, a row belongs to the center that is nearest in its own
+        features, and centers are means over the values that the rows of a cluster have. Nothing is
+        imputed. Without gaps in X, it is plain K-means to the last bit. X must be an array or a
+        data frame in memory, and `quality` "fast".
 
     Attributes
     ----------
@@ -101,7 +108,11 @@ callable, array or model, default="k-means++"
         `cost`, and the `evaluations` (local searches) so far. Empty for "fast".
     stats_ : ClusterStats
         + Weight, mean and sse of each cluster of `labels_`. (Means differ from the centers by
-        one further update.)
+        one further update.) With missing="partial" means and sse are those of the values that are
+        there; summaries of rows with gaps do not merge.
+    observed_weight_ : ndarray of shape (n_clusters, n_features)
+        + With missing="partial": the weight of the values behind each value of a center. Where it
+        is 0, no row of the cluster has a value, and the center keeps the one it started with.
     membership_ : csr_array of shape (n_samples, n_clusters)
         + One 1 per row, at the row's cluster.
     n_features_in_, feature_names_in_
@@ -134,3 +145,4 @@ callable, array or model, default="k-means++"
     empty: str = "relocate"
     n_threads: int | None = None
     memory_limit: float | None = None
+    missing: str = "error"

@@ -17,8 +17,9 @@ from partita._common.sparse_format import check_sparse, is_sparse
 from partita._common.threads import Workers
 from partita._kernels import kernels
 from partita.centers import Centers
-from partita.estimators.validation import check_finite, check_threads, make_source
+from partita.estimators.validation import check_finite, check_threads, make_source, source_of
 from partita.source.blocks import as_kernel_type, crew_slices, walk_blocks
+from partita.source.partial_rows import PartialSource
 from partita.source.sparse import SparseSource
 
 MAX_SUM_ERROR = 1e-4  # of memberships, which may be rounded to float32
@@ -29,7 +30,8 @@ def nearest(X: Any, centers: Floats, n_threads: int | None, names: Any) -> Array
     """The label of each row by D64 to `centers`."""
     if X.shape[0] == 0:
         return np.empty(0, np.int32)
-    if X.shape[0] < _UNPACKED_MAX_ROWS and not is_sparse(X) and np.isfinite(X).all():
+    is_few = X.shape[0] < _UNPACKED_MAX_ROWS and isinstance(X, np.ndarray)
+    if is_few and np.isfinite(X).all():
         labels = np.empty(len(X), np.int32)
         if kernels.assign_few(as_kernel_type(X), _doubles(centers), labels):
             return labels
@@ -52,6 +54,9 @@ def distances(
         if isinstance(source, SparseSource):
             for j, distance in enumerate(_sparse_distances(source, values)):
                 out[:, j] = distance
+            return out
+        if isinstance(source, PartialSource):
+            source.distances(values, out)
             return out
 
         def begin() -> Callable[[slice], None]:
@@ -76,7 +81,7 @@ def squares(X: Any, centers: Floats, n_threads: int | None, names: Any) -> Float
 def finite_source(X: Any, n_threads: int | None, names: Any) -> Iterator[Any]:
     """Open checked rows as a source; raise an error if a value is not finite."""
     with Workers(check_threads(n_threads)) as workers:
-        source = make_source(X, None, workers)
+        source = source_of(X, None, workers)
         check_finite(source, X, names)
         yield source
 

@@ -21,6 +21,7 @@ from partita.empty_clusters import POLICIES, EmptyPolicy
 from partita.engine.paths.choice import PATHS
 from partita.engine.search.search_options import SearchOptions
 from partita.estimators import validation
+from partita.estimators.gaps import MISSING_RULE
 from partita.halting import Deadline, Halt, MaxIter, SamePartition, Shift
 from partita.init import STARTS, Start
 from partita.run_record import RunRecord
@@ -125,6 +126,7 @@ class LloydParameters(FitParameters):
         **FitParameters.rules,
         "quality": accept.choice(*QUALITIES),
         "time_budget": accept.optional(accept.number(0), "The unit is seconds."),
+        "missing": MISSING_RULE,
     }
     spread_runs, random_runs = 1, 10  # for n_init="auto", by how much a start leaves to chance
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from partita._common.array_types import Floats
+from partita._common.parameters import Got, must_be
 from partita._common.threads import Workers
 from partita.engine.lloyd_step import LloydStep
 from partita.engine.paths.path import PathCache
@@ -15,6 +16,12 @@ from partita.estimators.center_clusterer import LloydClusterer
 from partita.estimators.lloyd_parameters import LloydParameters
 from partita.halting import Halt
 from partita.run_record import Fit
+from partita.source.partial_rows import PartialSource
+
+SESSION_ADVICE = (
+    "The criteria compare whole rows: impute the missing values to choose the number of clusters, "
+    "then fit the rows with gaps."
+)
 
 
 class LloydSession:
@@ -32,6 +39,9 @@ class LloydSession:
         self._last: tuple[Any, LloydStep] | None = None
         # the limit is for the passes: what measures the clusters needs the rows as an array
         data = estimator._fit_input(X, weight, 1, workers)
+        if isinstance(data.source, PartialSource):
+            got = Got(f"missing values in {data.source.counts.rows} of {data.source.n} rows")
+            raise must_be("X", "complete where many fits are compared", got, SESSION_ADVICE)
         self.data = replace(data, memory=LloydParameters(estimator).memory_for(X))
 
     def fit(self, k: int, start: Floats | None = None) -> Any:

@@ -13,10 +13,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
+from partita._common.exact_sum import exact_total
 from partita._common.parameters import FLAG, Got, Rule, integer, must_be, number, optional
 from partita._common.random_state import generator, spawn_generators
 from partita._common.threads import Workers
 from partita._common.warnings import warn
+from partita.engine.forgetting import faded, share_left
 from partita.engine.lloyd_step import LloydStep
 from partita.engine.nested_batches import (
     N_STARTS,
@@ -84,11 +86,17 @@ class MiniBatchKMeans(EuclideanClusterer):
         When rows join, clusters lighter than this share of the heaviest are moved to distant rows
         among them if that lowers the cost. 0: never.
 
+    half_life : float or None, default=None
+        Of `partial_fit`, for streams that drift: after new rows of this total weight (so many rows,
+        if they have no weights), earlier rows count half. The rows of one batch count alike. None
+        (or infinity): all rows count alike. `fit` has nothing to forget, and warns.
+
     Attributes
     ----------
     cluster_centers_, labels_, inertia_, stats_, n_features_in_, feature_names_in_
         As in `KMeans`; after `partial_fit`, labels and inertia are those of the last batch, and
-        `stats_` summarises all rows so far (except those of a cluster before its reassignment).
+        `stats_` summarises all rows so far, as far as they count (except those of a cluster before
+        its reassignment).
     n_iter_ : int
         Passes over all rows, counted in rows visited, rounded up.
     n_steps_ : int
@@ -120,6 +128,7 @@ class MiniBatchKMeans(EuclideanClusterer):
     init_size: int | None = None
     n_init: Any = "auto"
     reassignment_ratio: float = 0.01
+    half_life: float | None = None
     halt: Halt | None = None
     callback: Callback | None = None
     empty: str = "relocate"
@@ -149,6 +158,7 @@ class MiniBatchKMeans(EuclideanClusterer):
         del y
         begin = time.perf_counter()
         settings = BatchParameters(self)
+        settings.warn_of_half_life()
         if is_partitioned(X):
             return self._fit_partitions(settings, open_partitions(X, sample_weight), begin)
         with Workers(settings.threads) as workers:
@@ -238,6 +248,7 @@ class MiniBatchKMeans(EuclideanClusterer):
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> MiniBatchKMeans:
         """Update the fit by a batch of rows: each center is the mean of all rows assigned to it.
 
+        With `half_life`, rows of earlier batches count by 2^(−weight of later rows / half_life).
         The first batch must have at least n_clusters rows; the start is chosen from it. `halt`,
         `callback` and `verbose` apply to `fit` only; `trace_` and `stopped_by_` of an earlier `fit`
         are removed.
@@ -266,6 +277,9 @@ class MiniBatchKMeans(EuclideanClusterer):
                 # a cluster without weight has no mean, but it has a center
                 has_mean = seen.weight[:, None] > 0
                 seen = replace(seen, mean=np.where(has_mean, seen.mean, self.cluster_centers_))
+            if settings.forgets:
+                mass = exact_total(source.weights.as_floats(source.n))
+                seen = faded(seen, share_left(mass, float(settings.model.half_life)))
             stats = merge_batch(seen, source, self.reassignment_ratio, rng)
             centers = stats.mean.astype(dtype)
             step = LloydStep(source, len(centers))
@@ -304,6 +318,7 @@ class BatchParameters(LloydParameters):
         "init_size": optional(integer(1)),
         "max_no_improvement": optional(integer(0)),
         "reassignment_ratio": number(0),
+        "half_life": optional(number(above=0)),
         "compute_labels": FLAG,
     }
     spread_runs = random_runs = N_STARTS
@@ -318,6 +333,21 @@ class BatchParameters(LloydParameters):
                 RuntimeWarning,
             )
             self._init_size = 3 * self.k
+
+    @property
+    def forgets(self) -> bool:
+        """Return whether earlier batches count less."""
+        half_life = self.model.half_life
+        return half_life is not None and half_life < math.inf
+
+    def warn_of_half_life(self) -> None:
+        """Warn that one fit forgets nothing."""
+        if self.forgets:
+            warn(
+                f"half_life={self.model.half_life} has no effect in fit, where no row is earlier "
+                "than another; it applies to batches of partial_fit.",
+                UserWarning,
+            )
 
     @property
     def batches(self) -> BatchOptions:

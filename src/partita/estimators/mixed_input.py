@@ -15,6 +15,7 @@ from partita._common.sparse_format import is_sparse
 from partita._common.text import did_you_mean
 from partita.estimators import validation
 from partita.estimators.saved_state import FieldReader
+from partita.source.column_table import ColumnTable
 from partita.source.dataframes import check_unique_names, is_frame, names_of
 from partita.source.mixed_columns import Category
 from partita.source.mixed_rows import MixedFeatures, MixedRows, learn_features
@@ -39,8 +40,8 @@ def check_mixed_fit(
     """
     check("categorical", categorical, CATEGORICAL)
     X = as_table(X, type(estimator).__name__)
-    features = validation.feature_attributes(X)
-    names = [str(name) for name in names_of(X)] if is_frame(X) else []
+    features = feature_attributes(X)
+    names = _names(X)
     names = names or [f"feature {t}" for t in range(features["n_features_in_"])]
     chosen = chosen_columns("categorical", categorical, X, len(names))
     rows, learned = learn_features(X, chosen, tuple(names))
@@ -53,10 +54,39 @@ def check_mixed_rows(estimator: Any, X: Any, features: MixedFeatures) -> MixedRo
     from sklearn.utils.validation import validate_data
 
     X = as_table(X, type(estimator).__name__)
-    validate_data(estimator, X, reset=False, skip_check_array=True)
+    if isinstance(X, ColumnTable):
+        _check_columns(estimator, X)
+    else:
+        validate_data(estimator, X, reset=False, skip_check_array=True)
     rows = features.encode(X)
     _check_not_infinite(rows, features)
     return rows
+
+
+def feature_attributes(X: Any) -> dict[str, Any]:
+    """Return the number of columns of a table, and their names if it has names."""
+    if not isinstance(X, ColumnTable):
+        return validation.feature_attributes(X)
+    named = {"feature_names_in_": np.array(X.names, dtype=object)} if X.names else {}
+    return {"n_features_in_": X.shape[1], **named}
+
+
+def _names(X: Any) -> list[str]:
+    if isinstance(X, ColumnTable):
+        return list(X.names)
+    return [str(name) for name in names_of(X)] if is_frame(X) else []
+
+
+def _check_columns(estimator: Any, X: ColumnTable) -> None:
+    """Require the columns of the fit, as scikit-learn does of dataframes."""
+    name, known = type(estimator).__name__, getattr(estimator, "feature_names_in_", None)
+    if X.shape[1] != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {X.shape[1]} features, but {name} is expecting {estimator.n_features_in_} "
+            "features as input."
+        )
+    if known is not None and X.names and tuple(known) != X.names:
+        raise ValueError(f"X must have the columns of the fit of {name}, in their order.")
 
 
 def check_complete_numbers(rows: MixedRows, features: MixedFeatures) -> None:
@@ -82,7 +112,7 @@ def chosen_columns(parameter: str, chosen: Any, X: Any, d: int) -> set[int]:
     """Return the positions of columns that are given by name or position; none for "auto"."""
     if isinstance(chosen, str):
         return set()
-    names = names_of(X) if is_frame(X) else []
+    names = _names(X) if isinstance(X, ColumnTable) or is_frame(X) else []
     return {_position(parameter, column, names, d) for column in chosen}
 
 
@@ -101,7 +131,7 @@ def _position(parameter: str, column: Any, names: list[Any], d: int) -> int:
 
 
 def as_table(X: Any, name: str) -> Any:
-    """Return a dataframe as it is, anything else as an array (n, d) of numbers or objects."""
+    """Return a dataframe or a `ColumnTable` as it is, else an array of numbers or objects."""
     from sklearn.utils import check_array
 
     if X is None:
@@ -110,6 +140,10 @@ def as_table(X: Any, name: str) -> Any:
     if is_sparse(X):
         got, advice = Got("a sparse matrix"), "Convert it by X.toarray(), or use KMeans."
         raise must_be("X", "a dense table", got, advice)
+    if isinstance(X, ColumnTable):
+        if len(X) == 0:
+            raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
+        return X
     if is_frame(X):
         check_unique_names(names_of(X))
         if len(X) == 0 or len(names_of(X)) == 0:

@@ -11,6 +11,7 @@ Member = TypeVar("Member", bound=type)
 
 # Imported on demand. Nothing else is imported because a file names it.
 _BUILT_IN = {
+    "BalancedKMeans": "partita.estimators.balanced",
     "BisectingKMeans": "partita.estimators.bisecting",
     "KMeans": "partita.estimators.kmeans",
     "KernelKMeans": "partita.estimators.kernel.estimator",

@@ -9,9 +9,12 @@ import numpy as np
 from partita._common.array_types import Floats
 from partita._common.parameters import must_be
 from partita.engine.lloyd import LloydOptions
+from partita.engine.partial_restarts import best_partial_run
 from partita.engine.restarts import best_of
 from partita.engine.search.driver import best_by_search
 from partita.engine.search.search_options import SearchedRun, SearchOptions
+from partita.estimators.gaps import SEARCH_ADVICE
+from partita.source.partial_rows import PartialSource
 from partita.source.protocol import Source
 
 PARTITIONS_ADVICE = (
@@ -21,7 +24,7 @@ PARTITIONS_ADVICE = (
 
 
 def fit_rows(
-    source: Source,
+    source: Source | PartialSource,
     starts: Sequence[Callable[[], Floats]],
     options: LloydOptions,
     search: SearchOptions | None,
@@ -31,6 +34,11 @@ def fit_rows(
 
     `rng` is the generator that those of the starts come from.
     """
+    if isinstance(source, PartialSource):
+        if search is not None:
+            wanted = "'fast' where values are missing (missing='partial')"
+            raise must_be("quality", wanted, search.quality, SEARCH_ADVICE)
+        return SearchedRun(best_partial_run(source, starts, options), ())
     if search is None:
         return SearchedRun(best_of(source, starts, options), ())
     return best_by_search(source, starts, options, search, rng.spawn(1)[0])

@@ -14,6 +14,7 @@ from partita._common.array_types import Array, Floats, Ints
 from partita._common.exact_sum import exact_total
 from partita._common.parameters import Got, Rule, is_number, must_be
 from partita._common.random_state import generator, spawn_generators
+from partita._common.text import format_number
 from partita._common.threads import Workers
 from partita.engine.lloyd import LloydOptions
 from partita.engine.restarts import LabelledRun
@@ -42,6 +43,7 @@ TRIM = Rule(
     "It is the share of the total weight that is left out, such as 0.05.",
 )
 NO_BOUNDS = "no lower bounds are known of a sum that leaves rows out"
+FARTHEST = "the farthest from every center"
 IN_MEMORY = "rows in memory"
 PARTITIONS_ADVICE = "Fit a part of the rows in memory; `predict` labels rows in partitions."
 
@@ -138,7 +140,18 @@ callable, array or model, default="k-means++"
         if hasattr(self, "start_"):
             lacks = {BOUNDS: NO_BOUNDS}
             offered = replace(offered, replay=Replay.from_centers(self))
-        return replace(offered, lacks=lacks, place_rows=self._rows_that_count)
+        return replace(
+            offered,
+            lacks=lacks,
+            place_rows=self._rows_that_count,
+            left_out=FARTHEST,
+            facts=self._facts,
+        )
+
+    def _facts(self) -> list[tuple[str, str]]:
+        limit = format_number(float(self.threshold_))
+        share = format_number(100 * float(self.trim))
+        return [("Trimming", f"{share} % of the weight, beyond a distance of {limit}")]
 
     def _rules(self) -> Mapping[str, Rule]:
         return TrimmedParameters.rules

@@ -18,6 +18,7 @@ from partita._common.parameters import MAX_REASON_LENGTH, Got, check, describe_v
 from partita._common.sparse_format import canonical_csr, check_sparse, is_sparse
 from partita._common.text import listed, one_line
 from partita._common.threads import MAX_THREADS, Workers, default_threads
+from partita.estimators.gaps import COUNTING_ADVICE, check_gaps
 from partita.estimators.scanned_rows import (
     is_scanned,
     rows_like_fit,
@@ -31,6 +32,7 @@ from partita.source.blocks import kernel_type
 from partita.source.dask_rows import is_dask
 from partita.source.dataframes import from_frame, is_frame
 from partita.source.dense import DenseSource
+from partita.source.partial_rows import PartialSource, RowsWithGaps
 from partita.source.protocol import Source
 from partita.source.raw_rows import row_slices
 from partita.source.spark_frames import is_spark
@@ -246,8 +248,11 @@ def check_squares(rows: Floats, weight: Floats) -> None:
         )
 
 
-def check_finite(source: Source, X: Any, names: Any = None) -> None:
+def check_finite(source: Source | PartialSource, X: Any, names: Any = None) -> None:
     """Raise an error that names the columns with NaN or infinity, and counts the rows."""
+    if isinstance(source, PartialSource):
+        check_gaps(source, names)
+        return
     if isinstance(source, SparseSource):
         if np.isfinite(X.data).all():
             return
@@ -269,10 +274,12 @@ def check_finite(source: Source, X: Any, names: Any = None) -> None:
 def not_finite(kinds: str, rows: int, n: int, columns: Ints, names: Any) -> ParameterError:
     """Return the error about some of n rows, in some columns."""
     labels = columns if names is None else np.asarray(names)[columns]
+    advice = f", or leave gaps: {COUNTING_ADVICE}" if kinds == "NaN" else ""
     return ParameterError(
         f"Input X contains {kinds}: {rows} of {n} rows, in "
         f"column{'s' * (len(columns) > 1)} {listed(labels.tolist())}. Clustering needs finite "
-        "numbers: drop those rows or impute them, for example with sklearn.impute.SimpleImputer.",
+        "numbers: drop those rows or impute them, for example with sklearn.impute.SimpleImputer"
+        f"{advice}.",
         parameter="X",
     )
 
@@ -339,6 +346,13 @@ def make_source(X: Any, weight: Floats | None, workers: Workers) -> DenseSource 
     """Return the source of checked rows."""
     weights = Weights.of(weight, X.shape[0])
     return (SparseSource if is_sparse(X) else DenseSource)(X, weights, workers)
+
+
+def source_of(X: Any, weight: Floats | None, workers: Workers) -> Any:
+    """Return the source of checked rows, a `PartialSource` if they are `RowsWithGaps`."""
+    if isinstance(X, RowsWithGaps):
+        return PartialSource(X.rows, Weights.of(weight, X.shape[0]), workers)
+    return make_source(X, weight, workers)
 
 
 def as_centers(given: Any, name: str, k: int | str, d: int | str) -> Floats:

@@ -59,7 +59,11 @@ def spectral_labels(gram: Gram, k: int, rng: np.random.Generator) -> Ints:
     if k == 1:
         return np.zeros(gram.n, np.int32)
     rows = np.ascontiguousarray(leading(gram, k - 1))
-    source = DenseSource(rows, gram.weights, gram.workers)
+    return best_partition(DenseSource(rows, gram.weights, gram.workers), k, rng)
+
+
+def best_partition(source: DenseSource, k: int, rng: np.random.Generator) -> Ints:
+    """Return the labels (n,) of the best of several runs of K-means."""
     seeds = spawn_generators(rng, SPECTRAL_RUNS)
     options = LloydOptions(k, SamePartition() | MaxIter(300), POLICIES["relocate"])
     starts = [lambda seed=seed: plusplus(source, k, seed)[0] for seed in seeds]

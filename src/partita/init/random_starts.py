@@ -29,9 +29,12 @@ def forgy_rows(weights: Weights, n: int, k: int, rng: np.random.Generator) -> In
 
 def random_partition(source: Source, k: int, rng: np.random.Generator) -> Floats:
     """Average the rows by random labels; a label without weight becomes a random row."""
-    grid = source.survey().grid
-    labels, drawn = np.full(source.n, -1, np.int32), rng.integers(k, size=source.n, dtype=np.int32)
-    moments = Moments.zero(k, grid)
+    return means_of(source, rng.integers(k, size=source.n, dtype=np.int32), k, rng)
+
+
+def means_of(source: Source, drawn: Ints, k: int, rng: np.random.Generator) -> Floats:
+    """Average the rows by labels (n,); a label without weight becomes a random row."""
+    labels, moments = np.full(source.n, -1, np.int32), Moments.zero(k, source.survey().grid)
     step = max(1, min(MAX_ROWS_MOVED, MAX_VALUES_MOVED // source.d))
     for i in range(0, source.n, step):
         rows = np.arange(i, min(source.n, i + step))

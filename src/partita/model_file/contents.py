@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from partita.geometry import SPHERICAL
 from partita.model_file.loading import Header, LazyValues, ReadArray, Saved, read_file, read_saved
 from partita.safe_file.checked_fields import CheckedFields, FieldError
 from partita.safe_file.packed_values import unpack
+from partita.source.column_table import category_text
 from partita.source.raw_rows import as_doubles
 
 MAX_ROW = 2**62  # an index of a row
@@ -40,6 +42,16 @@ class ModelContents:
     stopped_by: str | None
     certificate: Certificate | None
     saved: Saved
+    mixed: MixedCenters | None = None  # in place of `centers`, if there are categories
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MixedCenters:
+    """Centers of a table of numbers and categories."""
+
+    number_names: tuple[str, ...]
+    numbers: Floats  # (k, p) as the model was fitted, NaN where missing
+    categories: Mapping[str, tuple[str, ...]]  # by column (k,), as texts
 
 
 def read_contents(path: str | Path) -> ModelContents:
@@ -63,8 +75,10 @@ def _contents(header: Header, array: ReadArray) -> ModelContents:
     centers = None
     if fields.has("cluster_centers"):
         centers = as_doubles(fields.rows("cluster_centers", (None, d), gaps=True))
-    weights = _weights(fields, centers)
+    mixed = _mixed_centers(fields, d)
+    weights = _weights(fields, centers if mixed is None else mixed.numbers)
     shown = weights if centers is None else centers
+    shown = shown if mixed is None else mixed.numbers
     if shown is None or len(shown) == 0:
         raise FieldError("the file holds no clusters")
     saved = read_saved(header, _parameters(top, array), array, (len(shown), d))
@@ -83,7 +97,30 @@ def _contents(header: Header, array: ReadArray) -> ModelContents:
         stopped_by=fields.text("stopped_by") if fields.has("stopped_by") else None,
         certificate=_certificate(fields),
         saved=saved,
+        mixed=mixed,
     )
+
+
+def _mixed_centers(fields: CheckedFields, d: int) -> MixedCenters | None:
+    """Return the centers of a model that was fitted to numbers and categories, if it is one."""
+    if not (fields.has("numbers") and fields.has("codes")):
+        return None
+    from partita.estimators.mixed_input import MAX_LEVELS, restored_features
+
+    owner = fields.nested("metric") if fields.has("metric") else fields
+    features = restored_features(owner.nested("features"), d)
+    p = len(features.number_columns)
+    numbers = fields.numbers("numbers", (None, p)).astype(np.float64)
+    codes = fields.ints("codes", (len(numbers), d - p), -1, MAX_LEVELS)
+    if (codes >= features.counts).any():
+        raise FieldError("codes must be those of known categories")
+    names, levels = features.category_names, features.categories
+    columns = zip(names, levels, codes.T.tolist(), strict=True)
+    texts = {
+        name: tuple(category_text((*known, None)[code]) for code in column)
+        for name, known, column in columns
+    }
+    return MixedCenters(features.number_names, numbers, texts)
 
 
 def _certificate(fields: CheckedFields) -> Certificate | None:

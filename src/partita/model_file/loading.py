@@ -93,6 +93,19 @@ class Saved:
         names = (self.plan or {}).get("days")
         return tuple(n for n in names if isinstance(n, str)) if isinstance(names, list) else ()
 
+    @property
+    def categories(self) -> tuple[str, ...]:
+        """The last of `names`: the features that are categories, by the plan."""
+        return planned_categories(self.plan, self.names)
+
+
+def planned_categories(plan: Any, names: Any) -> tuple[str, ...]:
+    """Return the columns of categories of a plan: the last features, or none."""
+    found = plan.get("categories") if isinstance(plan, Mapping) else None
+    if not (isinstance(found, list) and found and names is not None):
+        return ()
+    return tuple(found) if tuple(names)[-len(found) :] == tuple(found) else ()
+
 
 class LazyValues(UserDict[str, Any]):
     """Packed values that are unpacked when read. A newer partita may add fields of other kinds."""
@@ -203,6 +216,8 @@ def _assemble_labeller(header: Header, array: ReadArray) -> Any:
     if name not in GEOMETRY_OF_CLASS:
         return assemble(header, array)
     parameters = LazyValues(top.mapping("parameters"), array)
+    if parameters.get("missing") == "partial":  # rows have gaps
+        return assemble(header, array)
     fields = CheckedFields(LazyValues(top.mapping("fitted"), array))
     model = restore_center_model(name, parameters, fields)
     model.saved_ = read_saved(header, {}, array, model.cluster_centers_.shape)
@@ -246,12 +261,15 @@ def read_saved(
             raise FieldError("a pipeline has a scaling or values to fill in besides its steps")
         pipeline = restore_steps(top.nested("pipeline"), array, d)
         n_columns = pipeline.n_features_in or d
-    scaling = _scaling(unpacked.nested("scaling"), d) if top.has("scaling") else None
+    names = tuple(top.texts("names", n_columns)) if top.has("names") else None
+    plan = top.mapping("plan") if top.has("plan") else None
+    p = d - len(planned_categories(plan, names))  # columns of numbers, which are scaled
+    scaling = _scaling(unpacked.nested("scaling"), p) if top.has("scaling") else None
     extra = {key: value for key, value in header.items() if key not in _HEADER_FIELDS}
     return Saved(
         scaling=scaling,
-        fill=unpacked.floats("fill", (d,)) if top.has("fill") else None,
-        names=tuple(top.texts("names", n_columns)) if top.has("names") else None,
+        fill=unpacked.floats("fill", (p,)) if top.has("fill") else None,
+        names=names,
         group_names=read_group_names(top, k),
         versions={"partita": top.text("partita"), **_texts(top, "versions")},
         parameters=parameters,
@@ -259,7 +277,7 @@ def read_saved(
         created=top.text("created"),
         note=top.text("note") if top.has("note") else None,
         fingerprint=top.text("fingerprint") if top.has("fingerprint") else None,
-        plan=top.mapping("plan") if top.has("plan") else None,
+        plan=plan,
         reference=_reference(unpacked.nested("reference"), d) if top.has("reference") else None,
         pipeline=pipeline,
         extra={**(top.mapping("extra") if top.has("extra") else {}), **extra},

@@ -12,10 +12,14 @@ from sklearn.pipeline import Pipeline
 from partita._common.array_types import Floats
 from partita._common.text import listed
 from partita.estimators import validation
+from partita.estimators.mixed_input import as_table
+from partita.source.column_table import ColumnTable, as_texts, column_table
 from partita.source.dataframes import is_frame, names_of
+from partita.source.mixed_columns import Factor
 from partita.tables.calendar_days import to_days
+from partita.tables.category_choice import missing_categories
 from partita.tables.column_values import MICROSECONDS_PER_DAY
-from partita.tables.missing_values import KNOWN_MIN_SHARE
+from partita.tables.missing_values import KNOWN_MIN_SHARE, LENIENT_POLICIES
 from partita.tables.preparation_plan import NO_CLUSTER
 from partita.tables.scaling import Scaling
 
@@ -33,11 +37,13 @@ class Preparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     names : sequence of str or None
         The columns that are taken from a table, in this order; dates become days. Others are
         ignored.
-    missing : {"mean", "auto"}, default="mean"
-        With "auto", infinite values are missing too, and a row with too few values has the label
-        −1, as in the fit.
+    missing : {"mean", "auto", "partial"}, default="mean"
+        With "auto" and "partial", infinite values are missing too, and a row with too few values
+        has the label −1, as in the fit.
     days : sequence of str, default=()
         The columns that are dates, where integers like 20240531 become days.
+    categories : sequence of str, default=()
+        The columns of categories, the last of `names`. With them, rows become a `ColumnTable`.
     """
 
     def __init__(
@@ -47,12 +53,14 @@ class Preparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         names: Any = None,
         missing: str = "mean",
         days: Any = (),
+        categories: Any = (),
     ) -> None:
         self.scaling = scaling
         self.fill = fill
         self.names = names
         self.missing = missing
         self.days = days
+        self.categories = categories
 
     def fit(self, X: Any = None, y: Any = None) -> Preparation:
         """Do nothing."""
@@ -67,19 +75,44 @@ class Preparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         width = self._width()
         if width is None:
             raise AttributeError("n_features_in_ is unknown without names, fill and scaling")
-        return width
+        return width + len(self.categories)
 
-    def transform(self, X: Any) -> Floats:
+    def transform(self, X: Any) -> Any:
         """Return the rows as the model was fitted to them."""
-        scaling: Scaling | None = self.scaling
-        rows = self._filled(X)
-        return rows if scaling is None else scaling.apply(rows)
+        return self._transformed(X, limit=True)
 
-    def transform_to_measure(self, X: Any) -> Floats:
+    def transform_to_measure(self, X: Any) -> Any:
         """Return rows whose outliers keep their distance: `transform` may limit their values."""
+        return self._transformed(X, limit=False)
+
+    def _transformed(self, X: Any, limit: bool) -> Any:
         scaling: Scaling | None = self.scaling
         rows = self._filled(X)
-        return rows if scaling is None else scaling.apply(rows, limit=False)
+        rows = rows if scaling is None else scaling.apply(rows, limit=limit)
+        if not self.categories:
+            return rows
+        numbers = (np.ascontiguousarray(x, dtype=np.float64) for x in rows.T)
+        return ColumnTable((*numbers, *self._factors(X)), tuple(self.names))
+
+    def _factors(self, X: Any) -> list[Factor]:
+        """Return the columns of categories, as texts like those of a file."""
+        q = len(self.categories)
+        columns = self._part(X, slice(len(self.names) - q, None))
+        found = column_table(as_table(columns, type(self).__name__)).read(range(q))
+        return [as_texts(column) for column in found if isinstance(column, Factor)]
+
+    def _part(self, X: Any, span: slice) -> Any:
+        """Return some of the columns: by name from a table, else by position."""
+        if is_frame(X):
+            return self._columns(X, self.names[span])
+        rows = X if isinstance(X, np.ndarray) else np.array(X, dtype=object)
+        width = len(self.names)
+        if rows.ndim != 2 or rows.shape[1] != width:
+            raise ValueError(
+                f"X has the shape {rows.shape}, but the model was fitted to {width} columns: "
+                f"{listed(self.names)}."
+            )
+        return rows[:, span]
 
     def _filled(self, X: Any) -> Floats:
         rows = self.columns_of(X)
@@ -88,18 +121,26 @@ class Preparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return rows
 
     def _gaps(self, rows: Floats) -> Any:
-        return ~np.isfinite(rows) if self.missing == "auto" else np.isnan(rows)
+        return ~np.isfinite(rows) if self.missing in LENIENT_POLICIES else np.isnan(rows)
 
     def too_few_known(self, X: Any) -> Any:
         """Return the rows (n,) that have too few values for a cluster."""
         gaps = self._gaps(self.columns_of(X))
-        if self.missing != "auto":
+        if self.categories:
+            gaps = np.hstack([gaps, missing_categories(self._factors(X), len(gaps))])
+        if self.missing not in LENIENT_POLICIES:
             return np.zeros(len(gaps), dtype=bool)
         return (~gaps).sum(axis=1) < KNOWN_MIN_SHARE * gaps.shape[1]
 
     def columns_of(self, X: Any) -> Floats:
-        """Return the columns in the order of the model, neither filled nor scaled."""
-        rows = validation.as_rows(self._columns(X), type(self).__name__)
+        """Return the columns of numbers in the order of the model, neither filled nor scaled."""
+        if self.categories:
+            X = self._part(X, slice(len(self.names) - len(self.categories)))
+            if X.shape[1] == 0:
+                return np.empty((len(X), 0))
+        elif self.names is not None and is_frame(X):
+            X = self._columns(X, self.names)
+        rows = validation.as_rows(X, type(self).__name__)
         rows = np.asarray(rows.toarray() if sp.issparse(rows) else rows)
         if rows.dtype not in validation.FLOAT_DTYPES:
             rows = rows.astype(np.float32)
@@ -124,25 +165,25 @@ class Preparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return np.array([f"x{t}" for t in range(self._width() or 0)] if names is None else names)
 
     def _width(self) -> int | None:
-        for values in (self.names, self.fill, getattr(self.scaling, "center", None)):
+        if self.names is not None:
+            return len(self.names) - len(self.categories)
+        for values in (self.fill, getattr(self.scaling, "center", None)):
             if values is not None:
                 return len(values)
         return None
 
-    def _columns(self, X: Any) -> Any:
-        if self.names is None or not is_frame(X):
-            return X
+    def _columns(self, X: Any, names: Any) -> Any:
         import narwhals.stable.v2 as nw
 
         columns = [str(name) for name in names_of(X)]
-        lacking = [name for name in self.names if name not in columns]
+        lacking = [name for name in names if name not in columns]
         if lacking:
             raise ValueError(
                 f"X lacks {listed(lacking)} of the {len(self.names)} columns that the model was "
                 f"fitted to. It has {listed(columns)}."
             )
         # by position: other columns may have duplicate names, or names that are not text
-        places = [columns.index(name) for name in self.names]
+        places = [columns.index(name) for name in names]
         if hasattr(X, "iloc"):
             X = X.iloc[:, places]
         elif type(X).__name__ == "RecordBatch":
@@ -180,12 +221,13 @@ def with_preparation(model: Any) -> Any:
     if saved.pipeline is not None:
         return _with_steps(model)
     scaled = saved.scaling is not None and saved.scaling.kind != "none"
-    if scaled or saved.fill is not None:
+    if scaled or saved.fill is not None or saved.categories:
         known = model.__dict__.pop("feature_names_in_", None)  # the first step checks them
         names = tuple(map(str, known)) if saved.names is None and known is not None else saved.names
-        missing = "auto" if (saved.plan or {}).get("missing") == "auto" else "mean"
+        policy = (saved.plan or {}).get("missing")
+        missing = policy if policy in LENIENT_POLICIES else "mean"
         scaling = saved.scaling if scaled else None
-        first = Preparation(scaling, saved.fill, names, missing, saved.days)
+        first = Preparation(scaling, saved.fill, names, missing, saved.days, saved.categories)
         pipeline = PreparedPipeline([("prepare", first), ("model", model)])
         pipeline.saved_ = saved
         return pipeline

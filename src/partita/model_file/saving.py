@@ -31,7 +31,14 @@ from partita.estimators.fitted_models import check_fitted, count_clusters
 from partita.estimators.registry import is_registered, registered_names
 from partita.estimators.saved_state import state_of
 from partita.model_file.group_naming import check_group_names
-from partita.model_file.loading import FORMAT, PIPELINE_VERSION, READABLE_BY, VERSION, assemble
+from partita.model_file.loading import (
+    FORMAT,
+    PIPELINE_VERSION,
+    READABLE_BY,
+    VERSION,
+    assemble,
+    planned_categories,
+)
 from partita.safe_file.container import ModelFileError, write_container
 from partita.safe_file.packed_values import Packer, UnsupportedValueError, describe
 
@@ -208,10 +215,11 @@ def _pack_metadata(
         names = list(map(str, check_items("names", names, d, "names, one for each feature")))
         if len(set(names)) < len(names):
             raise ModelFileError("`names` must be distinct, got a name twice.")
+    p = d - len(planned_categories(metadata["plan"], names))  # columns of numbers
     if scaling is not None:
-        scaling = packer.pack(_scaling_fields(scaling, d), "scaling")
+        scaling = packer.pack(_scaling_fields(scaling, p), "scaling")
     if fill is not None:
-        fill = packer.pack(_numbers("fill", fill, d), "fill")
+        fill = packer.pack(_numbers("fill", fill, p), "fill")
     reference = metadata["reference"]
     if reference is not None:
         fields = {name: getattr(reference, name) for name in _REFERENCE_FIELDS}

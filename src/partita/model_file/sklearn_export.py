@@ -17,7 +17,8 @@ def to_sklearn(model: Any) -> Any:
     partita measures in double, and exact ties go to the lower index. The result does not need
     partita: it can be pickled, be part of a pipeline, or be converted, for example to ONNX. A
     pipeline from `load` becomes one of scikit-learn's `SimpleImputer`, `StandardScaler`, `KMeans`;
-    of another pipeline, the last step is converted.
+    of another pipeline, the last step is converted. scikit-learn takes no rows with gaps, so a
+    model with missing="partial" becomes one for complete rows.
 
     >>> from partita import KMeans
     >>> model = KMeans(2, random_state=0).fit([[1.0, 2.0], [1.0, 4.0], [10.0, 2.0]])

@@ -15,6 +15,7 @@ from partita.estimators.fitted_models import (
     unwrap_pipeline,
     without_feature_names,
 )
+from partita.estimators.table_rows import rows_for, takes_categories
 from partita.new_rows.comparison import Comparison
 from partita.new_rows.fit_reference import FitReference
 from partita.new_rows.own_distances import own_distances
@@ -128,6 +129,8 @@ def _label(model: Any, X: Any, parameter: str) -> tuple[Any, Array, Any]:
 
 
 def _checked(model: Any, X: Any, parameter: str) -> Any:
+    if takes_categories(model):
+        return rows_for(model, X, "compare_with_fit", parameter)
     rows = validation.check_new_rows(model, X, parameter)
     if is_sparse(rows) or rows.dtype in validation.FLOAT_DTYPES:
         return rows

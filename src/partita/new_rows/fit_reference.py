@@ -28,7 +28,8 @@ class FitReference:
         The part of the (weight of the) rows in each cluster.
     mean, deviation : ndarray of shape (d,) or None
         Mean and standard deviation of the features over the rows within reach, as the model was
-        fitted to them. None if the model was fitted to a matrix between rows.
+        fitted to them. None if the model was fitted to a matrix between rows, or to a table with
+        categories.
     rows : int
         The number of rows.
     """
@@ -52,7 +53,7 @@ class FitReference:
         unrelated = None if capabilities.unrelated is None else capabilities.unrelated()
         reach = cluster_reach(distance, labels, k, about_means=about_means, unrelated=unrelated)
         mean = deviation = None
-        if capabilities.input == needs.ROWS:
+        if capabilities.input == needs.ROWS and capabilities.mixed is None:
             within = (labels >= 0) & ~beyond_reach(distance, labels, reach)
             mean, deviation = moments(X, within, weight)
         return cls(reach, shares(labels, k, weight), mean, deviation, len(labels))
@@ -79,6 +80,8 @@ def moments(X: Any, chosen: Array, weight: Floats | None = None) -> tuple[Floats
     if total == 0:
         return np.full(X.shape[1], np.nan), np.full(X.shape[1], np.nan)
     share = share / total
+    if not is_sparse(X) and np.isnan(X).any():
+        return _moments_of_known(X, share)
     largest = _column_maxima(X)  # so that no square leaves the range
     if is_sparse(X):
         Y = X.multiply(1 / largest).tocsr()
@@ -92,6 +95,18 @@ def moments(X: Any, chosen: Array, weight: Floats | None = None) -> tuple[Floats
         for part in parts:
             square += (share[part, None] * (X[part] / largest - mean) ** 2).sum(axis=0)
     return mean * largest, np.sqrt(np.maximum(square, 0)) * largest
+
+
+def _moments_of_known(X: Any, share: Floats) -> tuple[Floats, Floats]:
+    """Return mean and standard deviation of the values that are not missing, feature by feature."""
+    pairs = []
+    for x in X.T:
+        known = ~np.isnan(x)
+        pairs.append(
+            [value[0] for value in moments(x[known, None], share[known] > 0, share[known])]
+        )
+    mean, deviation = np.array(pairs).T
+    return mean, deviation
 
 
 def _column_maxima(X: Any) -> Floats:

@@ -12,7 +12,7 @@ from partita._common.threads import Workers
 from partita.centers import Centers
 from partita.estimators import capabilities as needs
 from partita.estimators import validation
-from partita.estimators.fitted_models import capabilities_of, count_clusters
+from partita.estimators.fitted_models import capabilities_of, complete_rows, count_clusters
 from partita.geometry import EUCLIDEAN, Geometry
 from partita.source.raw_rows import row_slices
 from partita.source.unit_rows import unit_rows
@@ -25,6 +25,7 @@ def own_distances(model: Any, X: Any, labels: Array) -> Floats:
     measure distances of new rows.
     """
     capabilities, centers = capabilities_of(model), getattr(model, "cluster_centers_", None)
+    X = complete_rows(model, X)
     if capabilities.geometry is not None and centers is not None:
         return _to_centers(X, centers, labels, capabilities.geometry)
     if capabilities.input not in (needs.ROWS, needs.DISSIMILARITIES):

@@ -60,7 +60,7 @@ class ClusterDisplay(Display):
         scene, cell_note = build_scene(model, view, rows.labels, view.box)
         return cls(
             title=model_rows.title_text(model),
-            caption=join_sentences([cell_note, center_note, rows.note]),
+            caption=join_sentences([rows.placed, cell_note, center_note, rows.note]),
             scene=scene,
             box=view.box,
             equal=view.equal_scale,

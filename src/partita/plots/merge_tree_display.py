@@ -15,6 +15,8 @@ from partita.chart_layout import model_rows
 from partita.chart_layout.captions import join_sentences
 from partita.chart_layout.merge_tree_layout import MergeTreeLayout, merge_tree_layout
 from partita.estimators.fitted_models import label_rows, unwrap_pipeline
+from partita.estimators.table_rows import takes_categories
+from partita.estimators.validation import check_weights
 from partita.merging.tree import merge_tree
 from partita.plots import style
 from partita.plots.display import Display, FigureAxes
@@ -132,5 +134,10 @@ def _cluster_weights(model: Any, X: Any, sample_weight: Any, k: int) -> Floats:
     """Weights (k,) of the clusters: of the rows given, or of those of the fit."""
     if X is None:
         return np.asarray(model.stats_.weight, dtype=np.float64)
+    if takes_categories(model):
+        labels = np.asarray(model.predict(X))
+        weight = check_weights(sample_weight, len(labels))
+        weight = np.ones(len(labels)) if weight is None else weight
+        return np.bincount(labels, weight, k).astype(np.float64)
     rows = label_rows(model, X, sample_weight)  # those without a cluster have no weight
     return np.bincount(np.maximum(rows.labels, 0), rows.weight, k).astype(np.float64)

@@ -64,22 +64,27 @@ class ProfileDisplay(Display):
         rows = model_rows.select_rows(model, X, sample_weight, names=names, most=None)
         centers = None if model_rows.is_spherical(model) else model_rows.centers_of(model)
         k = count_clusters(model)
-        profile = cluster_profile(rows.values, rows.labels, rows.weight, k, centers)
+        values, names = rows.values, rows.names
+        if rows.placed:  # columns without a name are zeros
+            names = [name for name in names if name]
+            values = values[:, : len(names)]
+        profile = cluster_profile(values, rows.labels, rows.weight, k, centers)
         order = profile.order[:most]
-        left_out = len(rows.names) - len(order)
+        left_out = len(names) - len(order)
         how = "sorted" if sort else "chosen" if left_out else ""
         notes = [
             centers is None and "for each cluster the mean of its rows",
             how != "" and f"features {how} by the share of their variance between clusters",
+            rows.note,
             left_out > 0
-            and f"{left_out} of {len(rows.names)} {'is' if left_out == 1 else 'are'} left out",
+            and f"{left_out} of {len(names)} {'is' if left_out == 1 else 'are'} left out",
         ]
         order = order if sort else np.sort(order)
         return cls(
             title=f"{model_rows.title_text(model)}: how they differ",
             caption=join_sentences(notes),
             scores=profile.scores.T[order],
-            names=[rows.names[t] for t in order],
+            names=[names[t] for t in order],
             weight=profile.cluster_weight,
         )
 

@@ -60,6 +60,8 @@ def _replay_of(model: Any) -> Replay:
     check_fitted(model)
     capabilities = capabilities_of(model)
     why, absent = capabilities.why_not(REPLAY), [n for n in _ATTRIBUTES if not hasattr(model, n)]
+    if capabilities.mixed is not None and REPLAY not in capabilities.lacks:
+        why = "categories have no coordinates in which centers could move"
     if absent and capabilities.replay is not None:
         why = f"it has no {' and no '.join(absent)}"
     if absent or capabilities.replay is None or model_rows.centers_of(model) is None:

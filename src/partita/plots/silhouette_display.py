@@ -24,6 +24,7 @@ from partita.estimators.fitted_models import (
     unwrap_pipeline,
 )
 from partita.estimators.medoids.metric import check_metric
+from partita.estimators.table_rows import rows_for, takes_categories
 from partita.metrics.silhouette import silhouette_samples
 from partita.plots import style
 from partita.plots.display import Display, FigureAxes
@@ -69,15 +70,19 @@ class SilhouetteDisplay(Display):
                 f"have: {capabilities.why_not(METRIC)}. Give distances instead: "
                 "SilhouetteDisplay.from_labels(distances, model.labels_, metric='precomputed')."
             )
-        rows, labels = validation.as_rows(X), np.asarray(model.predict(X))
+        rows = rows_for(model, X, "silhouettes")
+        labels, metric = np.asarray(model.predict(X)), capabilities.metric
+        if takes_categories(model):
+            assert capabilities.pairs is not None
+            rows, metric = capabilities.pairs(rows)
         weight = validation.check_weights(sample_weight, len(labels))
         inside = (labels >= 0) & (labels < k)  # rows of zeros have no direction
+        left_out = model_rows.left_out_note(model, labels)
         if not inside.all():
             rows, labels = rows[inside], labels[inside]
             weight = None if weight is None else weight[inside]
-        display = cls.from_labels(
-            rows, labels, weight, metric=capabilities.metric, random_state=random_state
-        )
+        display = cls.from_labels(rows, labels, weight, metric=metric, random_state=random_state)
+        display.caption = join_sentences([display.caption, left_out])
         display.title = f"{type(model).__name__}, K = {k}: {display.title}"
         return display
 

@@ -36,6 +36,16 @@ def share_bar(share: float, largest: float, j: int) -> str:
     return element("svg", inner, **frame, class_=class_, aria_hidden="true")
 
 
+def category_bar(share: float, overall: float | None, j: int | None = None) -> str:
+    """Return a bar for the share of a category in cluster j, with a tick at that in all rows."""
+    parts = element("rect", x=0, y=1, width=60 * share, height=6, fill="currentColor")
+    if overall is not None and j is not None:
+        parts += element("rect", x=min(58.8, 60 * overall), y=0, width=1.2, height=8, class_="tick")
+    class_ = "bar" if j is None else f"bar c{j % svg.N_COLORS}"
+    frame = {"viewBox": "0 0 60 8", "preserveAspectRatio": "none"}
+    return element("svg", parts, **frame, class_=class_, aria_hidden="true")
+
+
 def objective_chart(display: ObjectiveDisplay) -> str:
     """Draw J by iteration: dots after an assignment, rings after an update of the centers."""
     values = axis_range(display.cost)

@@ -11,12 +11,15 @@ import numpy as np
 
 from partita._common.number_text import count_text, number_text, share_text
 from partita._common.text import free_name
+from partita.chart_layout.model_rows import left_out_note
+from partita.description.category_traits import LeadingCategories
 from partita.description.clarity import LIMITS_BY_FINDING
 from partita.description.group_profile import GroupProfile
 from partita.diagnosis.diagnose import run_checks
 from partita.diagnosis.fit_context import FitContext
 from partita.report.cluster_distances import measure_distances
 from partita.report.group_summary import GroupSummary, describe_groups
+from partita.report.group_tables import category_table
 from partita.report.report_input import Fitted, NotApplicable, ReportInput, check_input
 from partita.report.silhouette_sample import measure_silhouettes
 from partita.report.summary import fit_context, grade_groups, sentence_of
@@ -45,6 +48,10 @@ class Description:
         The names of the features.
     profile : GroupProfile or None
         Typical values, means and quartiles by group and feature; None without features.
+    left_out : str
+        How many rows belong to no group, of members that leave rows out; else empty.
+    leading : tuple of LeadingCategories
+        The most frequent categories of each column, in all rows and in each group.
     """
 
     sentence: str
@@ -54,6 +61,8 @@ class Description:
     groups: tuple[GroupSummary, ...]
     features: tuple[str, ...]
     profile: GroupProfile | None
+    left_out: str = ""
+    leading: tuple[LeadingCategories, ...] = ()
 
     def __len__(self) -> int:
         return len(self.groups)
@@ -99,6 +108,7 @@ class Description:
             lines += ["", f"{head}{count_text(group.size, 'row')}"]
             for text in _texts(group):
                 lines.append(textwrap.fill(text, _TEXT_COLUMNS, **_INDENT))
+        lines += ["", f"{self.left_out}."] if self.left_out else []
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -110,9 +120,11 @@ class Description:
             for group in self.by_size
         )
         head = "".join(f"<th>{name}</th>" for name in ("group", "name", "share", "rows", ""))
+        rest = f"<p>{escape(self.left_out)}.</p>" if self.left_out else ""
         return (
             f"<p><b>{escape(self.sentence)}.</b> {escape(self.reason)}</p>"
             f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+            f"{rest}"
         )
 
 
@@ -149,7 +161,8 @@ def describe(
     group_names : sequence or mapping, optional
         Names of groups by number. The others get a name from what sets them apart.
     categories : mapping, optional
-        Columns of categories (n_samples,) by name, which describe the groups too.
+        Columns of categories (n_samples,) by name, which describe the groups too. Those of a table
+        that the model was fitted to (`KMedoids(metric="gower")`, …) are known without it.
 
     Returns
     -------
@@ -195,6 +208,8 @@ def describe(
         described.groups,
         data.names if described.profile is not None else (),
         described.profile,
+        left_out_note(data.model, data.labels),
+        category_table(data),
     )
 
 

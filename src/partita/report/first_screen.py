@@ -108,7 +108,7 @@ def _meta(analysis: ReportAnalysis) -> list[str]:
     date = safe_line(fitted.created[:DATE_CHARACTERS], DATE_CHARACTERS) if fitted.created else ""
     # nobody knows who chose the number of groups of a model that was loaded
     chosen = "" if summary.verdict is None or summary.n_clusters < 2 else CHOSEN_HERE
-    facts = [source, rows, chosen, date, author]
+    facts = [source, rows, summary.left_out.partition(",")[0], chosen, date, author]
     return [fact for fact in facts if fact]
 
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from partita._common.array_types import Ints
+from partita._common.array_types import Floats, Ints
 from partita._common.text import isolated
+from partita.chart_layout.mixed_places import most_frequent
 from partita.description.category_traits import CategoryTrait, category_traits
 from partita.description.group_profile import GroupProfile, group_profile
 from partita.description.proposed_names import complete_names
@@ -97,10 +98,13 @@ def describe_groups(data: ReportInput, distances: RowDistances) -> DescribedGrou
     neighbours: list[Neighbour | None] = [None] * data.k
     if not data.is_matrix and len(labels):
         values = data.original if isinstance(rows, slice) else data.original[rows]
+        values = _limited(data, values)
         profile = group_profile(values, labels, weight, data.k, data.min_rows)
         text = value_formatter(profile, data.day_features)
         traits = group_traits(profile, data.names, text)
         neighbours = nearest_groups(profile, data.names, text)
+        if data.places is not None:
+            neighbours = _neighbours_by_all_columns(data, values, labels, weight)
     is_described = told & (data.cluster_weight > 0) & (profile is not None)
     names = complete_names(
         data.given_names, traits, categories, told.tolist(), is_described.tolist()
@@ -111,9 +115,43 @@ def describe_groups(data: ReportInput, distances: RowDistances) -> DescribedGrou
         facts = traits[j], categories[j], neighbours[j]
         group = _group(data, distances, order, j, names[j], facts)
         example = _example(data, distances, order, profile, group)
-        remark = "" if profile is None or group.traits else _remark(group, bool(told[j]))
+        has_traits = group.traits or (group.categories and data.used_categories)
+        remark = "" if profile is None or has_traits else _remark(group, bool(told[j]))
         groups.append(replace(group, remark=remark, example=example))
     return DescribedGroups(tuple(groups), profile, text)
+
+
+def _limited(data: ReportInput, numbers: Floats) -> Floats:
+    """Of rows with categories: numbers with outliers as they count in the fit, at the limits."""
+    low = getattr(data.fitted.scaling, "low", None)
+    if data.places is None or low is None:
+        return numbers
+    return np.clip(numbers, low, data.fitted.scaling.high)
+
+
+def _neighbours_by_all_columns(
+    data: ReportInput, numbers: Floats, labels: Ints, weight: Floats
+) -> list[Neighbour | None]:
+    """The nearest other groups by the numbers and by a column for each category."""
+    names, columns = list(data.names), [numbers]
+    for name in data.used_categories:
+        column = data.told_categories[name]
+        for value in most_frequent(column):
+            names.append(f"{name}: {column.values[value]}")
+            has_it = (column.codes == value).astype(np.float64)
+            columns.append(np.where(column.codes < 0, np.nan, has_it)[:, None])
+    profile = group_profile(np.hstack(columns), labels, weight, data.k, data.min_rows)
+    near = nearest_groups(profile, names, value_formatter(profile, data.day_features))
+    categories = names[len(data.names) :]
+    return [_in_words_of_shares(one, categories) for one in near]
+
+
+def _in_words_of_shares(near: Neighbour | None, categories: list[str]) -> Neighbour | None:
+    """More or less of a category, where a number would be higher or lower."""
+    if near is None or near.feature not in categories:
+        return near
+    words = {"higher": "more", "lower": "less"}
+    return replace(near, level=words.get(near.level, near.level))
 
 
 def propose_names(fitted: Fitted) -> tuple[str, ...]:

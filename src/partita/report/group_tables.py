@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 
-from partita._common.number_text import count_text, number_text
+from partita._common.number_text import count_text, number_text, percent_text
 from partita.chart_layout.captions import join_sentences
 from partita.description.category_traits import LeadingCategories, leading_categories
 from partita.description.group_profile import MEDIAN, SHARES, GroupProfile, group_profile
 from partita.description.traits import FormatValue, value_formatter
+from partita.report.charts import category_bar
 from partita.report.group_summary import EXAMPLE_TRAITS
 from partita.report.histograms import FeatureHistogram, feature_histograms, spark
 from partita.report.page_text import safe_line
@@ -49,6 +51,24 @@ class ProfileRow:
 
 
 @dataclass(frozen=True, slots=True)
+class CategoryCell:
+    """One category in a group: its share, and a bar of it."""
+
+    value: str
+    share: str
+    bar: str
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryRow:
+    """One column of categories: the leading ones of all rows, and of the groups by number."""
+
+    column: str
+    overall: tuple[CategoryCell, ...]
+    groups: tuple[tuple[CategoryCell, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ProfileTable:
     """Features by groups, in units."""
 
@@ -83,6 +103,8 @@ def profile_table(analysis: ReportAnalysis) -> ProfileTable | None:
         left_out > 0
         and f"{count_text(left_out, 'feature')} that differ less "
         f"{'is' if left_out == 1 else 'are'} left out",
+        bool(data.used_categories)
+        and "of categories: the most frequent ones, with a tick at their share in all rows",
         len(groups) < data.k and f"only the {len(groups)} largest groups are shown",
     ]
     step, count = GROUPS_PER_SHEET, len(groups)
@@ -130,10 +152,40 @@ def shade(score: float) -> str:
     return f"z{'h' if score > 0 else 'l'}{level}" if level else ""
 
 
-def category_table(data: ReportInput) -> tuple[LeadingCategories, ...]:
-    """Return the leading categories of the columns that are not features."""
-    rows, columns = data.told_rows, dict(list(data.told_categories.items())[:MAX_UNUSED])
+def category_table(
+    data: ReportInput, names: Collection[str] | None = None
+) -> tuple[LeadingCategories, ...]:
+    """Return the leading categories of columns: of all, or of those named."""
+    told = data.told_categories.items()
+    known = {name: column for name, column in told if names is None or name in names}
+    rows, columns = data.told_rows, dict(list(known.items())[:MAX_UNUSED])
     return leading_categories(columns, data.labels[rows], data.weight[rows], data.k, data.min_rows)
+
+
+def unused_categories(data: ReportInput) -> tuple[LeadingCategories, ...]:
+    """Return the leading categories of the columns that are not features."""
+    return category_table(data, set(data.categories) - set(data.used_categories))
+
+
+def category_rows(data: ReportInput) -> tuple[CategoryRow, ...]:
+    """Return the columns of categories that are features: bars of shares by group."""
+    return tuple(
+        CategoryRow(
+            column.column,
+            _category_cells(column.overall, column),
+            tuple(_category_cells(group, column, j) for j, group in enumerate(column.groups)),
+        )
+        for column in category_table(data, data.used_categories)
+    )
+
+
+def _category_cells(
+    shares: Sequence[tuple[str, float]], column: LeadingCategories, j: int | None = None
+) -> tuple[CategoryCell, ...]:
+    return tuple(
+        CategoryCell(value, percent_text(share), category_bar(share, column.shares.get(value), j))
+        for value, share in shares
+    )
 
 
 def unused_rows(data: ReportInput) -> tuple[ProfileRow, ...]:
@@ -169,7 +221,9 @@ def table_remarks(summary: Summary, no_rows: bool) -> str:
     belong = "belongs" if summary.nowhere == 1 else "belong"
     known = no_rows or any(group.typical for group in summary.clusters)
     remarks = [
+        summary.left_out and f"{summary.left_out}; their label is −1",
         summary.nowhere > 0
+        and not summary.left_out
         and f"{zeros} of zeros {belong} to no group, because zeros have no direction",
         k > MAX_LISTED and f"only the {MAX_LISTED} largest of {number_text(k)} groups are listed",
         not known and "typical rows are not known, because the model was fitted to a matrix",

@@ -39,6 +39,8 @@ def provenance_of(
         ("Preparation", "; ".join(_line(text, 300) for text in told_plan(fitted))),
         ("Weights", _weights(data)),
         ("Model", safe_line(_model(data.model, data.fitted.no_rows), 600)),
+        ("Left out", _line(summary.left_out.removeprefix("left out: "), 200)),
+        *((name, safe_line(text, 600)) for name, text in summary.facts),
         ("Start", _start(data)),
         ("Objective", _objective(quality)),
         ("Certificate", "" if summary.certified is None else safe_line(summary.certified, 600)),
@@ -103,7 +105,10 @@ def _features(data: ReportInput) -> str:
         return "none: the model was fitted to a matrix"
     more = len(data.names) - _MAX_NAMES
     text = ", ".join(data.names[:_MAX_NAMES])
-    return text + (f" and {number_text(more)} more" if more > 0 else "")
+    text += f" and {number_text(more)} more" if more > 0 else ""
+    used = [(name, data.categories[name]) for name in data.used_categories[:_MAX_NAMES]]
+    counts = ", ".join(f"{safe_line(name)} ({len(column.values)})" for name, column in used)
+    return "; categories: ".join(filter(None, [text, counts]))
 
 
 def _model(model: Any, no_rows: bool) -> str:

@@ -56,6 +56,9 @@ def measure_quality(data: ReportInput, distances: RowDistances) -> FitQuality:
     if has_centers and capabilities_of(data.model).geometry is not None:  # J adds up squares
         factors = factorize(data.model, data.rows, data.optional_weight)
         here, explained = factors.objective, factors.explained_variance
+    if capabilities_of(data.model).left_out and hasattr(data.model, "score"):
+        # rows at the edge may count in part
+        here = -float(data.model.score(data.rows, sample_weight=data.optional_weight))
     objective, fit_objective, of_fit = _objective(data, here)
     merges = _figure_or_note(lambda: _merges(data, of_fit))
     return FitQuality(

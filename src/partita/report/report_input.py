@@ -10,8 +10,8 @@ import numpy as np
 
 from partita._common import parameters as accept
 from partita._common.array_types import Array, Floats, Ints
-from partita._common.number_arrays import as_any_array
 from partita._common.parameters import Got, must_be
+from partita.chart_layout.mixed_places import Places, places_of
 from partita.chart_layout.model_rows import feature_names
 from partita.diagnosis import Finding
 from partita.estimators import validation
@@ -23,11 +23,21 @@ from partita.estimators.fitted_models import (
     without_feature_names,
 )
 from partita.estimators.pipeline_scaling import pipeline_scaling
+from partita.estimators.table_rows import takes_categories
 from partita.model_file.group_naming import check_group_names
 from partita.report.page_text import safe_line
+from partita.report.report_columns import (
+    as_sequence,
+    check_numbers,
+    checked_categories,
+    checked_labels,
+    checked_numbers,
+    checked_rows,
+    checked_table,
+)
 from partita.report.sampled_fit import SampledFit
 from partita.source.category_column import CategoryColumn
-from partita.tables.category_columns import encode_categories
+from partita.source.column_table import ColumnTable
 from partita.tables.preparation_plan import Plan
 
 MAX_NOUN_CHARACTERS = 30
@@ -75,7 +85,8 @@ class Fitted:
     X : array or CSR matrix of shape (n, d)
         The rows as they were clustered: scaled, without missing values.
     original : array or CSR matrix of shape (n, d), optional
-        The same rows in the user's units; NaN where a value was missing.
+        The same rows in the user's units; NaN where a value was missing. Of a table with
+        categories, only its numbers.
     names, ids : sequences, optional
         Of the features (d,) and of the rows (n,).
     weight, labels : arrays of shape (n,), optional
@@ -196,9 +207,9 @@ class ReportInput:
     fitted: Fitted
     model: Any  # without the names of columns
     k: int
-    rows: Any  # (n, d) as clustered, dense or CSR; or a matrix in their place
-    original: Any  # (n, d) in the user's units
-    names: tuple[str, ...]  # of the features, as they are shown
+    rows: Any  # (n, d) as clustered, dense or CSR; a `ColumnTable`; or a matrix in their place
+    original: Any  # (n, d) in the user's units; of a table with categories, its numbers
+    names: tuple[str, ...]  # of the features (of the numbers), as they are shown
     labels: Ints  # (n,); −1 for rows without a cluster
     weight: Floats  # (n,)
     ids: Any  # (n,) or None
@@ -208,7 +219,9 @@ class ReportInput:
     cluster_counts: Ints  # (k,) rows with weight of each cluster
     cluster_rows: Sequence[Ints]  # (k,) the rows of each cluster
     categories: Mapping[str, CategoryColumn]
+    used_categories: tuple[str, ...]  # those of `categories` that are features
     unused: Mapping[str, Floats]  # (n,) columns of numbers that are not features
+    places: Places | None  # where rows with categories are drawn; None: as they are
     given_names: tuple[str | None, ...]  # (k,) of the clusters; None: to be proposed
     group_names: tuple[str, ...] = ()  # (k,), once all are known
 
@@ -241,6 +254,16 @@ class ReportInput:
     def min_rows(self) -> int:
         """The number of rows from which a group, a category or a bin may be told."""
         return MIN_TOLD_ROWS if self.fitted.no_rows else 1
+
+    @property
+    def points(self) -> Any:
+        """The rows (n, m) as points, dense or CSR."""
+        return self.rows if self.places is None else self.places.values
+
+    @property
+    def point_names(self) -> tuple[str, ...]:
+        """The names (m,) of the columns of `points`."""
+        return self.names if self.places is None else self.places.names
 
     @property
     def is_told(self) -> Array:
@@ -318,12 +341,16 @@ def check_input(fitted: Fitted) -> ReportInput:
     given, fitted = fitted, _unwrapped(fitted)
     check_fitted(fitted.model)
     is_matrix = capabilities_of(fitted.model).takes_matrix
-    rows, original = _checked_rows(fitted, is_matrix)
-    names = feature_names(fitted.model, fitted.X, original.shape[1], fitted.names, "names")
+    model, view = without_feature_names(fitted.model), None
+    if takes_categories(model):
+        rows, original, view = checked_table(fitted.model, fitted.X, fitted.original)
+        names = list(view.number_names)
+    else:
+        rows, original = checked_rows(fitted.model, fitted.X, fitted.original, is_matrix)
+        names = feature_names(fitted.model, fitted.X, original.shape[1], fitted.names, "names")
     n = rows.shape[0]
-    model = without_feature_names(fitted.model)
     kept = np.arange(n) if fitted.kept is None else check_numbers("kept", fitted.kept, n)
-    ids = _as_sequence(fitted.ids)
+    ids = as_sequence(fitted.ids)
     if ids is not None:
         ids = accept.check_items("ids", ids, n, "names, one for each row")
     weight = validation.check_weights(fitted.weight, n, "weight")
@@ -331,11 +358,13 @@ def check_input(fitted: Fitted) -> ReportInput:
     if fitted.comparison is not None:
         check_numbers("comparison", fitted.comparison.labels, n)
     k = count_clusters(model)
-    labels = _checked_labels(model, rows, fitted.labels, k)
+    labels = checked_labels(model, rows, fitted.labels, k)
     inside, order = labels >= 0, np.argsort(labels, kind="stable")
-    categories = {
-        name: _checked_categories(name, values, n)
+    used = {} if view is None else {safe_line(name): c for name, c in view.categories.items()}
+    categories = used | {
+        name: checked_categories(name, values, n)
         for name, values in (fitted.categories or {}).items()
+        if name not in used
     }
     return ReportInput(
         fitted=fitted,
@@ -353,7 +382,9 @@ def check_input(fitted: Fitted) -> ReportInput:
         cluster_counts=np.bincount(labels[inside & (weight > 0)], minlength=k),
         cluster_rows=np.split(order, np.searchsorted(labels[order], np.arange(k + 1)))[1:-1],
         categories=categories,
-        unused={name: _checked_numbers(name, v, n) for name, v in (fitted.unused or {}).items()},
+        used_categories=tuple(used),
+        places=None if view is None else places_of(view),
+        unused={name: checked_numbers(name, v, n) for name, v in (fitted.unused or {}).items()},
         given_names=check_group_names(_given_names(given), k) or (None,) * k,
     )
 
@@ -366,55 +397,6 @@ def _given_names(fitted: Fitted) -> Any:
     return {} if saved is None else saved
 
 
-def _checked_numbers(name: str, values: Any, n: int) -> Floats:
-    wanted = f"{n} numbers, one for each row"
-    numbers = as_any_array(f"unused[{name!r}]", values, wanted)
-    if numbers.shape != (n,) or numbers.dtype.kind not in "iuf":
-        got = Got(f"shape {numbers.shape} and dtype {numbers.dtype}")
-        raise must_be(f"unused[{name!r}]", wanted, got)
-    return numbers.astype(np.float64)
-
-
-def _checked_rows(fitted: Fitted, is_matrix: bool) -> tuple[Any, Any]:
-    """The rows as clustered and in the user's units; a matrix must be that of the fit."""
-    rows = validation.as_rows(fitted.X, "a report")
-    n = len(fitted.model.labels_) if is_matrix and hasattr(fitted.model, "labels_") else None
-    if n not in (None, rows.shape[0]):
-        wanted = f"the matrix of shape ({n}, {n}) that the model was fitted to"
-        raise must_be("X", wanted, Got(f"an array of shape {rows.shape}"))
-    if fitted.original is None:
-        return rows, rows
-    original = validation.as_rows(fitted.original, "a report", "original")
-    if original.shape != rows.shape:
-        raise ValueError(
-            f"`original` must have the shape of X, {rows.shape}, got {original.shape}. It "
-            "holds the same rows in other units."
-        )
-    return rows, original
-
-
-def _checked_labels(model: Any, rows: Any, given: Any, k: int) -> Ints:
-    """Return the cluster of every row, -1 where it is none of the model's."""
-    labels = check_numbers("labels", model.predict(rows) if given is None else given, rows.shape[0])
-    return np.where((labels >= 0) & (labels < k), labels, -1).astype(np.intp)
-
-
-def check_numbers(name: str, value: Any, n: int) -> Ints:
-    """Return integers (n,), or raise an error that names them."""
-    wanted = f"{n} integers, one for each row"
-    numbers = as_any_array(name, value, wanted)
-    if numbers.shape != (n,) or numbers.dtype.kind not in "iu":
-        raise must_be(name, wanted, Got(f"shape {numbers.shape} and dtype {numbers.dtype}"))
-    return numbers
-
-
-def _checked_categories(name: str, values: Any, n: int) -> CategoryColumn:
-    encoded = isinstance(values, CategoryColumn)
-    items = values.codes if encoded else _as_sequence(values)
-    items = accept.check_items(f"categories[{name!r}]", items, n, "values, one for each row")
-    return values if encoded else encode_categories(items)
-
-
 def _unwrapped(fitted: Fitted) -> Fitted:
     """The last step of a pipeline, with X as the steps before transform it."""
     model, rows, names = unwrap_pipeline(fitted.model, fitted.X)
@@ -424,16 +406,9 @@ def _unwrapped(fitted: Fitted) -> Fitted:
     first = fitted.model.steps[0][1]
     if fitted.original is None and hasattr(first, "columns_of"):  # of a saved model
         original = first.columns_of(fitted.X)
-    if np.shape(original) != np.shape(rows):  # not the same features in other units
+    is_mixed = isinstance(rows, ColumnTable)  # whose original has only its numbers
+    if not (is_mixed or np.shape(original) == np.shape(rows)):  # they are not the same features
         original = rows
     names = names if fitted.names is None else fitted.names
     scaling = pipeline_scaling(fitted.model) if fitted.scaling is None else fitted.scaling
     return replace(fitted, model=model, X=rows, original=original, names=names, scaling=scaling)
-
-
-def _as_sequence(ids: Any) -> Any:
-    """Ids by position: pyarrow's arrays hold wrappers, those of pandas have an index."""
-    for method in ("to_pylist", "to_list", "tolist"):
-        if hasattr(ids, method):
-            return getattr(ids, method)()
-    return ids

@@ -67,7 +67,8 @@ def page_sections(analysis: ReportAnalysis) -> dict[str, Any]:
         "table_legend": group_tables.table_legend(data, summary),  # below it
         "many": data.k > _MAX_TALL_ROWS,  # whether each group should take one line
         "profile": group_tables.profile_table(analysis),
-        "categories": group_tables.category_table(data),
+        "category_rows": group_tables.category_rows(data),
+        "categories": group_tables.unused_categories(data),
         "unused": group_tables.unused_rows(data),
         "compared": compared_with_fit(data),
         "compared_models": compared_models(data),

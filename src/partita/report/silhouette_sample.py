@@ -65,6 +65,9 @@ def measure_silhouettes(data: ReportInput) -> SilhouetteSample:
         raise NotApplicable(f"There are no silhouettes: {capabilities.why_not(METRIC)}.")
     inside = np.flatnonzero((data.labels >= 0) & (data.weight > 0))
     labels, rows, weight = data.labels[inside], data.rows, data.weight[inside]
+    if data.places is not None:
+        assert capabilities.pairs is not None
+        rows, metric = capabilities.pairs(rows)
     sizes = np.bincount(labels, minlength=data.k)
     if (sizes > 0).sum() < 2:
         raise NotApplicable("Silhouettes compare clusters, and there is only one.")

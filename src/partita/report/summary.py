@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from partita._common.array_types import Array
 from partita._common.json_values import to_json_values
 from partita.certificates.certificate import Certificate
+from partita.chart_layout.model_rows import left_out_note
 from partita.description.clarity import (
     GRADE_UNKNOWN,
     Clarity,
@@ -25,7 +27,7 @@ from partita.diagnosis import Diagnosis, Finding
 from partita.diagnosis.diagnose import run_checks
 from partita.diagnosis.diagnosis_input import read_fit
 from partita.diagnosis.fit_context import FitContext
-from partita.estimators.fitted_models import count_starts
+from partita.estimators.fitted_models import capabilities_of, count_starts
 from partita.estimators.pipeline_scaling import scaled_by
 from partita.report.certificate_section import certificate_of
 from partita.report.cluster_distances import measure_distances
@@ -56,6 +58,8 @@ class Summary:
     rows_described: int  # fewer, if a sample of the rows describes the groups
     rows_total: int
     nowhere: int  # rows without a cluster
+    left_out: str  # how many they are and what, of members that leave rows out; else empty
+    facts: tuple[tuple[str, str], ...]  # names and sentences that only this member has
     features: int
     scale: str
     n_clusters: int
@@ -140,7 +144,7 @@ def analyse(fitted: Fitted) -> ReportAnalysis:
 def fit_context(data: ReportInput) -> FitContext | None:
     """Return the fit as its checks see it; None if no row has a weight and a group."""
     model = copy.copy(data.model)
-    if not data.is_matrix:
+    if not data.is_matrix and data.places is None:
         model.feature_names_in_ = np.array(data.names, dtype=object)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that X has no names
@@ -149,7 +153,15 @@ def fit_context(data: ReportInput) -> FitContext | None:
         except ValueError:  # no row has a weight and a cluster
             return None
     scaling = scaled_by(data.fitted.scaling)
-    return replace(fit, row_name=data.row_name, scaling=scaling)
+    return replace(fit, row_name=data.row_name, scaling=scaling, missing=_missing(data, fit))
+
+
+def _missing(data: ReportInput, fit: FitContext) -> Array | None:
+    """Flags of the values that are missing in the user's units; None if all are there."""
+    if data.is_matrix or not isinstance(data.original, np.ndarray):
+        return None
+    missing = np.isnan(data.original[fit.index])
+    return missing if missing.any() else None
 
 
 def grade_groups(
@@ -211,7 +223,9 @@ def _summary(
         rows_described=data.n,
         rows_total=data.rows_of_fit if fitted.rows_total is None else int(fitted.rows_total),
         nowhere=int((data.labels < 0).sum()),
-        features=0 if data.is_matrix else data.original.shape[1],
+        left_out=left_out_note(model, data.labels),
+        facts=facts_of(model),
+        features=0 if data.is_matrix else data.original.shape[1] + len(data.used_categories),
         scale=data.scaling,
         n_clusters=data.k,
         filled=int(fitted.filled),
@@ -236,6 +250,12 @@ def _summary(
         findings=tuple(_finding(data, finding) for finding in diagnosis),
         verdict=None if sweep is None else str(sweep.verdict),
     )
+
+
+def facts_of(model: Any) -> tuple[tuple[str, str], ...]:
+    """Return what only this kind of model can tell of a fit: names and sentences."""
+    facts = capabilities_of(model).facts
+    return () if facts is None else tuple(facts())
 
 
 def sentence_of(data: ReportInput, clarity: Clarity) -> str:

@@ -86,6 +86,13 @@ def _frame_column(column: Any, is_chosen: bool) -> Column:
     return _factor(*_encoded(column, native), declared)
 
 
+def as_factor(values: Floats) -> Factor:
+    """Return a column of numbers as categories."""
+    factor = _factor(*_encoded_values(values.tolist()), None)
+    assert isinstance(factor, Factor)
+    return factor
+
+
 def _with_none(column: Any) -> Array:
     values = np.empty(len(column), dtype=object)
     values[:] = column.to_list()

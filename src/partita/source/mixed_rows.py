@@ -10,8 +10,8 @@ import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
 from partita._common.parameters import Got, must_be
-from partita._common.text import format_number
 from partita.source.category_column import CategoryColumn
+from partita.source.column_table import ColumnTable, category_text
 from partita.source.dataframes import is_frame
 from partita.source.mixed_columns import (
     MISSING,
@@ -125,19 +125,6 @@ class MixedFeatures:
         return MixedView(rows.numbers, self.number_names, categories, embedded)
 
 
-def category_text(value: Category | None) -> str:
-    """Return a category as it is shown.
-
-    >>> category_text("red"), category_text(True), category_text(3), category_text(None)
-    ('red', 'yes', '3', 'missing')
-    """
-    if value is None:
-        return "missing"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return value if isinstance(value, str) else format_number(value)
-
-
 def learn_features(
     X: Any, chosen: set[int], names: tuple[str, ...]
 ) -> tuple[MixedRows, MixedFeatures]:
@@ -149,7 +136,9 @@ def learn_features(
 
 
 def read_columns(X: Any, chosen: set[int]) -> list[Floats | Factor]:
-    """Read the columns of a dataframe, or of an array (n, d)."""
+    """Read the columns of a dataframe, of an array (n, d), or of a `ColumnTable`."""
+    if isinstance(X, ColumnTable):
+        return X.read(chosen)
     return frame_columns(X, chosen) if is_frame(X) else array_columns(X, chosen)
 
 

@@ -37,7 +37,7 @@ class AutoScaling(NamedTuple):
 
 
 def fit_auto(X: Any, names: Sequence[str], weight: Any = None) -> AutoScaling:
-    """Fit the scaling "auto" to rows without gaps; "none" if all features share a unit."""
+    """Fit the scaling "auto"; "none" if all features share a unit. NaN is a gap."""
     X = np.asarray(X)
     rows = X if weight is None else X[np.asarray(weight) > 0]
     reason = shared_unit(names, rows)
@@ -47,8 +47,13 @@ def fit_auto(X: Any, names: Sequence[str], weight: Any = None) -> AutoScaling:
     d = rows.shape[1]
     logged, offset = np.zeros(d, dtype=bool), np.zeros(d)
     low, high = np.full(d, -np.inf), np.full(d, np.inf)
+    every_weight = w
     for t in range(d):
-        x = rows[:, t].astype(np.float64)
+        known = ~np.isnan(rows[:, t])
+        if not known.any():
+            continue
+        x = rows[known, t].astype(np.float64)
+        w = None if every_weight is None else every_weight[known]
         q = quantiles(x, w, QUANTILES)
         offset_if_logged = log_offset(x, w, q)
         if offset_if_logged is not None:
@@ -57,11 +62,11 @@ def fit_auto(X: Any, names: Sequence[str], weight: Any = None) -> AutoScaling:
             x = logarithms(x + offset[t])
         inner = _few_outliers(x, w, q)
         if inner is not None:
-            inside = rows[inner, t]
+            inside = rows[known, t][inner]
             low[t] = inside.min() if logged[t] or x.min() < x[inner].min() else -np.inf
             high[t] = inside.max() if x.max() > x[inner].max() else np.inf
     identity = Scaling("auto", np.zeros(d), np.ones(d), logged, offset, low, high)
-    moments = Scaling.fit(identity.apply(rows.astype(np.float64)), "standard", w)
+    moments = Scaling.fit(identity.apply(rows.astype(np.float64)), "standard", every_weight)
     return AutoScaling(Scaling("auto", moments.center, moments.scale, logged, offset, low, high))
 
 
@@ -90,6 +95,17 @@ def with_fences(scaling: Scaling, X: Any, weight: Any = None) -> Scaling:
             fences -= offset
         low[t], high[t] = fences
     return replace(scaling, low=low, high=high)
+
+
+def without_limits(scaling: Scaling) -> Scaling:
+    """Return the scaling without its limits: outliers keep their distance.
+
+    Except that values below those of a feature with a logarithm have none.
+    """
+    if scaling.logged is None:
+        return scaling
+    low = np.where(scaling.logged, scaling.low, -np.inf)
+    return replace(scaling, low=low, high=np.full(len(low), np.inf))
 
 
 def log_offset(x: Floats, weight: Floats | None, q: Floats) -> float | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,11 +13,19 @@ from partita._common.array_types import Array, Floats, Ints
 from partita._common.errors import Setting, TableError
 from partita._common.parameters import describe_value
 from partita._common.text import listed, quoted
+from partita.source.mixed_columns import Factor
 from partita.tables.calendar_days import are_calendar_days, to_days
+from partita.tables.category_choice import (
+    category_candidates,
+    missing_categories,
+    named_categories,
+    read_categories,
+)
 from partita.tables.column_roles import NAMES_ROWS, Role, percent
 from partita.tables.column_values import read_column, read_days
 from partita.tables.missing_values import (
     KNOWN_MIN_SHARE,
+    LENIENT_POLICIES,
     Completed,
     check_policy,
     complete,
@@ -64,6 +72,10 @@ class Selection:
         The features that are ids, codes or the like by a rule, but used all the same.
     days : tuple of str
         The features that are dates, as days since 1970.
+    categories : dict
+        The features that are categories, in the rows of X.
+    candidates : tuple of str
+        Columns that are not used, but could be features as categories.
     """
 
     X: Floats
@@ -79,6 +91,13 @@ class Selection:
     texts_of_nearly: dict[str, str] = field(default_factory=dict)
     doubtful: dict[str, Role] = field(default_factory=dict)
     days: tuple[str, ...] = ()
+    categories: dict[str, Factor] = field(default_factory=dict)
+    candidates: tuple[str, ...] = ()
+
+    @property
+    def all_names(self) -> tuple[str, ...]:
+        """All features: measurements, then categories."""
+        return (*self.names, *self.categories)
 
     @property
     def filled(self) -> int:
@@ -115,6 +134,7 @@ def select(
     fill: Floats | None = None,
     days: Iterable[str] = (),
     ways: Sequence[str] = ("drop", "mean"),
+    categories: Sequence[str] | str | None = None,
 ) -> Selection:
     """Choose the features of a table: all numeric columns, or the named ones.
 
@@ -133,11 +153,11 @@ def select(
         `column_roles`, which do not apply to `columns`.
     id, weight : str or None
         The columns with the ids and the weights of the rows.
-    missing : {"error", "drop", "mean", "auto"}, default="error"
+    missing : {"error", "drop", "mean", "auto", "partial"}, default="error"
         For missing values: raise an error that locates the first, leave out the row, fill in the
         (weighted) mean of the column; or "auto": fill in the median, and leave out rows with fewer
-        than half of the values, and features without a value in the others. Infinite values are
-        an error, except with "auto": missing.
+        than half of the values, and features without a value in the others. "partial" does the
+        same, but leaves the gaps. Infinite values are an error, except with these two: missing.
     fill : array of shape (d,) or None
         The values for "mean" and "auto" to fill in: those of an earlier table. With it, as with
         "drop", a column in `columns` may have no value at all.
@@ -146,6 +166,9 @@ def select(
         `by_role`, named columns of such integers do so by themselves.
     ways : sequence of {"drop", "mean"}
         The alternatives that the message of "error" mentions.
+    categories : sequence of names, "auto" or None
+        Columns that are categories, of any values; "auto": those of text, yes or no with few
+        values. None: there are no categories.
 
     Examples
     --------
@@ -159,7 +182,14 @@ def select(
     excluded, included = frozenset(exclude or ()), frozenset(include or ())
     choice = ColumnChoice(columns, excluded, included, by_role, frozenset(days))
     roles = tuple(name for name in (id, weight) if name is not None)
-    _check_known(table, (*(columns or ()), *choice.exclude, *choice.include, *roles))
+    named = () if isinstance(categories, str) else tuple(categories or ())
+    asked = [name for name in (*(columns or ()), *choice.include) if name in set(table.names)]
+    texts = named_categories(table, asked) if categories == "auto" else []
+    if texts:
+        named = tuple(dict.fromkeys(texts))
+        columns = None if columns is None else [name for name in columns if name not in named]
+        choice = choice._replace(columns=columns, include=choice.include - set(named))
+    _check_known(table, (*(columns or ()), *choice.exclude, *choice.include, *roles, *named))
     if both := choice.include & choice.exclude:
         raise TableError(
             f"`include` and `exclude` must name different columns, got {listed(sorted(both))} in "
@@ -167,12 +197,27 @@ def select(
             parameter="include",
         )
     allow_empty = fill is not None or missing == "drop" or table.is_part
-    features = _choose_features(table, choice, set(roles), allow_empty)
+    is_mixed = categories is not None
+    features = _choose_features(table, choice, {*roles, *named}, allow_empty, is_mixed)
+    candidates = category_candidates(table, features.left_out) if columns is None else ()
+    by_rule = candidates if categories == "auto" else ()
+    found = read_categories(table, [n for n in table.names if n in {*named, *by_rule}])
+    if is_mixed and not (features.columns or found):
+        raise _no_feature_error(table, features.left_out, {}, features.nearly_numeric)
+    left_out = {name: why for name, why in features.left_out.items() if name not in found}
+    features = features._replace(left_out=left_out)
+    gaps = missing_categories(found.values(), table.data.num_rows) if is_mixed else None
     w = None if weight is None else read_weights(table, weight, missing)
-    if missing == "auto" and fill is None:
+    if missing in LENIENT_POLICIES and fill is None and features.columns and not table.is_part:
         features = _without_unknown(table, features, choice, w)
-    rows = complete(table, features.columns, w, missing, fill, ways)
-    return _selection(table, features, rows, id, missing)
+    rows = complete(table, features.columns, w, missing, fill, ways, gaps)
+    selection = _selection(table, features, rows, id, missing)
+    kept = {name: column._replace(codes=column.codes[rows.kept]) for name, column in found.items()}
+    return replace(
+        selection,
+        categories=kept,
+        candidates=tuple(name for name in candidates if name not in found),
+    )
 
 
 def _selection(
@@ -218,11 +263,16 @@ class _Features(NamedTuple):
 
 
 def _choose_features(
-    table: Table, choice: ColumnChoice, other_roles: set[str], allow_empty: bool
+    table: Table,
+    choice: ColumnChoice,
+    other_roles: set[str],
+    allow_empty: bool,
+    allow_none: bool = False,
 ) -> _Features:
     """Read the feature columns, and collect why the others are left out.
 
-    With `allow_empty`, a column named in `columns` may have no value at all.
+    With `allow_empty`, a column named in `columns` may have no value at all; with `allow_none`,
+    there may be no column of numbers.
     """
     available = [name for name in table.names if name not in other_roles]
     by_default = (n for n in available if n not in table.index or n in choice.include)
@@ -260,7 +310,7 @@ def _choose_features(
         left_out |= {name: role.why for name, role in others.items()}
         features = {name: values for name, values in features.items() if name not in others}
     doubtful = {n: role for n, role in others.items() if n in features and role.kind in NAMES_ROWS}
-    if not features:
+    if not features and not allow_none:
         raise _no_feature_error(table, left_out, others, nearly_numeric)
     return _Features(features, left_out, nearly_numeric, doubtful, tuple(days))
 

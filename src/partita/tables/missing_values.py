@@ -14,7 +14,8 @@ from partita.tables.column_values import read_column
 from partita.tables.quantiles import quantiles
 from partita.tables.table import Table
 
-MISSING_POLICIES = ("error", "drop", "mean", "auto")
+MISSING_POLICIES = ("error", "drop", "mean", "auto", "partial")
+LENIENT_POLICIES = ("auto", "partial")  # that keep rows with enough values
 KNOWN_MIN_SHARE = 0.5  # of the features of a row: with fewer, its cluster would be a guess
 _ADVICE = {"drop": "leave such rows out ({})", "mean": "fill in the column mean ({})"}
 
@@ -45,11 +46,15 @@ def complete(
     missing: str,
     fill: Floats | None,
     ways: Sequence[str],
+    beside: Array | None = None,
 ) -> Completed:
-    """Stack the columns of the features, and treat their gaps by the policy."""
-    names, X = tuple(columns), _stack(list(columns.values()))
+    """Stack the columns of the features, and treat their gaps by the policy.
+
+    `beside` are the gaps (n, q) of other features, of categories, which count in a row's share.
+    """
+    names, X = tuple(columns), _stack(list(columns.values()), table.data.num_rows)
     if (infinite := np.isinf(X)).any():
-        if missing != "auto":
+        if missing not in LENIENT_POLICIES:
             fault = _fault_text(table, infinite, names, "infinite")
             raise TableError(f"{fault}. Fix it, or leave the column out.")
         X[infinite] = np.nan
@@ -57,19 +62,28 @@ def complete(
     if missing == "error" and is_missing.any():
         raise _missing_error(table, is_missing, names, ways)
     kept: Ints = np.arange(len(X))
-    if missing in ("drop", "auto"):
-        kept = _kept_rows(table, is_missing, weight, KNOWN_MIN_SHARE if missing == "auto" else 1.0)
+    if missing in ("drop", *LENIENT_POLICIES):
+        every = is_missing if beside is None else np.hstack([is_missing, beside])
+        kept = _kept_rows(table, every, weight, 1.0 if missing == "drop" else KNOWN_MIN_SHARE)
         X, is_missing = X[kept], is_missing[kept]
         weight = None if weight is None else weight[kept]
     counts = is_missing.sum(axis=0).tolist()
     gaps = {name: count for name, count in zip(names, counts, strict=True) if count}
-    if missing in ("error", "drop"):
+    if missing in ("error", "drop", "partial"):
         return Completed(X, weight, kept, None, gaps)
     if fill is None:
         middle = _median if missing == "auto" else _mean
         fill = np.array([middle(x, weight) for x in X.T])
     fill = np.asarray(fill, dtype=np.float64)
     return Completed(np.where(is_missing, fill, X).astype(X.dtype), weight, kept, fill, gaps)
+
+
+def filled_with_medians(X: Floats, weight: Floats | None) -> Floats:
+    """Return rows with the median of each feature in its gaps: for what needs complete rows."""
+    gaps = np.isnan(X)
+    if not gaps.any():
+        return X
+    return np.where(gaps, [_median(x, weight) for x in X.T], X).astype(X.dtype)
 
 
 def unknown_in_kept_rows(
@@ -82,7 +96,9 @@ def unknown_in_kept_rows(
     return [names[t] for t in unknown.tolist()]
 
 
-def _stack(columns: list[Array]) -> Floats:
+def _stack(columns: list[Array], n: int) -> Floats:
+    if not columns:
+        return np.empty((n, 0))
     single = all(column.dtype == np.float32 for column in columns)
     single = single and not all(np.isnan(column).all() for column in columns)
     return np.stack(columns, axis=1, dtype=np.float32 if single else np.float64)
@@ -131,7 +147,7 @@ def read_weights(table: Table, name: str, missing: str) -> Floats:
         raise TableError(f"{table.name}: column {quoted(name)} cannot be a weight: {column.why}.")
     weight = column.values.astype(np.float64)
     faults = {"infinite": np.isinf(weight), "negative": weight < 0}
-    if missing not in ("drop", "auto"):
+    if missing not in ("drop", *LENIENT_POLICIES):
         faults = {"missing": np.isnan(weight), **faults}
     for fault, wrong in faults.items():
         if wrong.any():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,7 +21,7 @@ from partita.tables.feature_selection import (
     NOT_CHOSEN,
     Selection,
 )
-from partita.tables.missing_values import KNOWN_MIN_SHARE
+from partita.tables.missing_values import KNOWN_MIN_SHARE, LENIENT_POLICIES
 from partita.tables.quantiles import quantiles
 from partita.tables.scaling import Scaling
 from partita.tables.table import Table
@@ -75,6 +75,11 @@ RULES = {
     "Features stay as they are if their names end in one unit, they are coordinates, half of them "
     "reach both ends of one scale (pixels, grades) and the others cover half of it or are of the "
     "same numbered series, or they are a numbered series of similar spread",
+    "categories": "text, and columns of two values, with 2 to 20 different values which repeat; a "
+    "gap is no category",
+    "gamma": "two rows differ on average as much in a column of categories as in one of numbers; "
+    "--gamma sets the cost, --gamma auto is half a standard deviation",
+    "gaps": "distances use the values that a row has",
     "fill": "the median of the feature, which outliers do not change",
     "rows": f"fewer than {percent(KNOWN_MIN_SHARE)} of the features are known, so the cluster "
     "would be a guess",
@@ -111,6 +116,7 @@ class Plan:
     missing: str  # the policy for missing values, which holds for new rows too
     decisions: tuple[Decision, ...]
     days: tuple[str, ...] = ()  # the features that are dates, as days since 1970
+    categories: tuple[str, ...] = ()  # the features that are categories, after `features`
 
     @property
     def lines(self) -> list[str]:
@@ -129,6 +135,7 @@ class Plan:
             "features": list(self.features),
             "missing": self.missing,
             "days": list(self.days),
+            "categories": list(self.categories),
             "decisions": decisions,
         }
 
@@ -136,18 +143,23 @@ class Plan:
 def plan_of(table: Table, selection: Selection, scaling: Scaling, why_unscaled: str = "") -> Plan:
     """Describe how the features of a table were chosen and prepared."""
     n_rows, n_used = table.data.num_rows, len(selection.kept)
-    decisions = [*_left_out(selection), *gap_decisions(selection, n_rows, n_used)]
+    decisions = [*_left_out(selection), *_categories(selection)]
+    decisions += gap_decisions(selection, n_rows, n_used)
     if (selection.X[:1] != selection.X).any():  # equal rows have no scale
         decisions += _changes(table, selection, scaling, why_unscaled)
-    return Plan(selection.names, selection.missing, tuple(decisions), selection.days)
+    return _plan(selection, decisions)
+
+
+def _plan(selection: Selection, decisions: Iterable[Decision]) -> Plan:
+    kinds = selection.names, selection.missing, tuple(decisions), selection.days
+    return Plan(*kinds, tuple(selection.categories))
 
 
 def repeated_plan_of(table: Table, selection: Selection, scaling: Scaling) -> Plan:
     """Describe how new rows are prepared as those of a fit; only the gaps allow other options."""
     changes = [replace(d, undo="") for d in _changes(table, selection, scaling)]
     n_rows, n_used = table.data.num_rows, len(selection.kept)
-    decisions = (*gap_decisions(selection, n_rows, n_used, of_fit=True), *changes)
-    return Plan(selection.names, selection.missing, decisions, selection.days)
+    return _plan(selection, [*gap_decisions(selection, n_rows, n_used, of_fit=True), *changes])
 
 
 def _changes(
@@ -180,6 +192,14 @@ def _left_out(selection: Selection) -> Iterator[Decision]:
             yield Decision("left out", (name,), line, rule, _including(kind, [name]), short)
 
 
+def _categories(selection: Selection) -> Iterator[Decision]:
+    if selection.categories:
+        parts = [f"{_name(n)} ({len(c.levels)})" for n, c in selection.categories.items()]
+        names, rule = tuple(selection.categories), RULES["categories"]
+        line = f"used as categories: {listed(parts, str)}"
+        yield Decision("categories", names, line, rule, "--categories none")
+
+
 def kind_of_reason(why: str) -> str:
     """Return why a column was left out in a word or two, without the cells that show it.
 
@@ -205,7 +225,12 @@ def gap_decisions(
     selection: Selection, n_rows: int, n_used: int, of_fit: bool = False
 ) -> Iterator[Decision]:
     """Yield what becomes of gaps in a table of so many rows, of which so many are clustered."""
-    by_rule = selection.missing == "auto"
+    by_rule = selection.missing in LENIENT_POLICIES
+    if selection.missing == "partial" and selection.gaps:
+        total = sum(selection.gaps.values())
+        places = [f"{_name(name)} {count}" for name, count in selection.gaps.items()]
+        line = f"left open: {plural(total, 'missing value')}: {listed(places, str)}"
+        yield Decision("gaps", tuple(selection.gaps), line, RULES["gaps"], "--missing drop")
     if selection.filled:
         places = [f"{_name(name)} {count}" for name, count in selection.gaps.items()]
         middle = f"the {'median' if by_rule else 'mean'} of the column"

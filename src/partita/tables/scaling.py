@@ -72,6 +72,9 @@ class Scaling:
             )
         if kind == "none":
             return cls(kind, np.zeros(X.shape[1]), np.ones(X.shape[1]))
+        gaps = np.isnan(X)
+        if gaps.any():
+            return cls._fit_to_known(X, gaps, kind, w)
         share = w / w.sum()
         center, scale = (_moments if kind == "standard" else _quartiles)(X, share)
         constant = X.min(axis=0) == X.max(axis=0)
@@ -79,6 +82,16 @@ class Scaling:
         reach = np.maximum(np.abs(X.max(axis=0) - center), np.abs(X.min(axis=0) - center))
         useless = constant | ~(scale > reach / MAX_SCALED_VALUE)
         return cls(kind, center, np.where(useless, 1.0, scale))
+
+    @classmethod
+    def _fit_to_known(cls, X: Floats, gaps: Any, kind: str, weight: Floats) -> Scaling:
+        """Fit every feature to its own known values; one without any stays as it is."""
+        center, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
+        for t in np.flatnonzero(~gaps.all(axis=0)).tolist():
+            known = ~gaps[:, t]
+            part = cls.fit(X[known, t : t + 1], kind, weight[known])
+            center[t], scale[t] = part.center[0], part.scale[0]
+        return cls(kind, center, scale)
 
     def apply(self, X: Any, *, limit: bool = True) -> Floats:
         """Return scaled rows; float32 stays float32.
@@ -94,7 +107,9 @@ class Scaling:
             np.maximum(values, low, out=values)
             if limit:
                 np.minimum(values, self.high, out=values)
-            values[:, self.logged] = logarithms((values + self.offset)[:, self.logged])
+            logged = (values + self.offset)[:, self.logged]
+            gaps = np.isnan(logged)
+            values[:, self.logged] = np.where(gaps, np.nan, logarithms(np.where(gaps, 1.0, logged)))
         scaled: Floats = (values - self.center) / self.scale
         return scaled.astype(np.float32) if rows.dtype == np.float32 else scaled
 

@@ -37,7 +37,7 @@ def certified_pairs(
         closeness, labels, mass = closeness[np.ix_(kept, kept)], labels[kept], mass[kept]
     sigma = float(model.diagonal_shift_)
     squares = squared_distances(closeness, mass, sigma)
-    known = model.kernel_ is not None and model.kernel_.definite
+    known = _is_linked(model) or (model.kernel_ is not None and model.kernel_.definite)
     k = len(model.stats_.weight)
     return certify_pairs(squares, labels, mass, k, is_definite=known)
 
@@ -46,6 +46,8 @@ def _closeness(
     model: Any, X: Any, weight: Floats | None, workers: Workers
 ) -> tuple[Floats, Floats | None]:
     """Return inner products (n, n) up to a number per row and column, and the weights."""
+    if _is_linked(model):
+        return model._space.inner_products(X, workers), weight
     if model.kernel_ is not None:
         names = getattr(model, "feature_names_in_", None)
         rows = X if X.dtype in validation.FLOAT_DTYPES else X.astype(np.float32)
@@ -59,10 +61,15 @@ def _closeness(
     return np.asarray(dense, dtype=np.float64), weight
 
 
+def _is_linked(model: Any) -> bool:
+    return bool(model.kernel == kernel_input.NEIGHBOURS)
+
+
 def _labels(model: Any, X: Any) -> Ints:
     """Return the labels of the fit, if X is a matrix or a shift tells it from new rows."""
     labels = getattr(model, "labels_", None)
     is_of_fit = labels is not None and len(labels) == X.shape[0]
-    if is_of_fit and (model.kernel_ is None or model.diagonal_shift_):
+    is_matrix = model.kernel_ is None and not _is_linked(model)
+    if is_of_fit and (is_matrix or model.diagonal_shift_):
         return np.asarray(labels, dtype=np.int64)
     return np.asarray(model.predict(X), dtype=np.int64)

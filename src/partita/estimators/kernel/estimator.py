@@ -19,6 +19,7 @@ from partita.estimators import validation
 from partita.estimators.base import Clusterer
 from partita.estimators.kernel import kernel_capabilities, kernel_input, matrices
 from partita.estimators.kernel.fitting import fit_matrix, fit_rows
+from partita.estimators.kernel.neighbour_fit import fit_neighbours
 from partita.estimators.lazy_blocks import distances_by_blocks, labels_by_blocks
 from partita.halting import Halt
 from partita.trace import Callback
@@ -30,8 +31,8 @@ class KernelKMeans(Clusterer):
 
     Named kernels are computed in double precision, by distances, so that rows far from the origin
     lose no digits, and the result has the same bits on any machine. This does not hold for a
-    callable, a polynomial of a degree that is not whole or above 64, "nystrom", "spectral" and
-    diagonal_shift="auto".
+    callable, a polynomial of a degree that is not whole or above 64, "nystrom", "spectral" (also
+    as the default start of graphs) and diagonal_shift="auto".
 
     After a fit to a matrix, `transform` and `score` are not available, because K(new, training)
     does not contain k(x, x); use `predict`, `soft_membership` or `distances(K, diagonal)`.
@@ -45,13 +46,13 @@ class KernelKMeans(Clusterer):
         name of `sklearn.metrics.pairwise.pairwise_kernels`; a callable of two rows that
         returns a number; "precomputed": X is the Gram matrix, dense or sparse; "normalized-cut":
         X is the affinity matrix of a graph, dense or sparse, and the objective is its normalized
-        cut (up to a constant).
+        cut (up to a constant); "nearest_neighbors": the normalized cut of the graph that links
+        every row to its neighbours, for groups of any shape, like moons and rings.
     gamma : float, "scale" or "auto", default="scale"
         Of rbf, laplacian, polynomial and sigmoid. "scale" is 1 / (n_features · variance), so the
         unit of the data does not matter (by the deviation for laplacian). "auto" is
         1 / n_features, scikit-learn's default, with which all rows of unscaled data may be
-        equally far apart. For clusters that wind around each other, try 10 times "scale" and
-        init="spectral".
+        equally far apart.
     degree, coef0 : float, default=3, 1
         Of polynomial, and coef0 of sigmoid.
     kernel_params : dict or None, default=None
@@ -64,6 +65,12 @@ class KernelKMeans(Clusterer):
     n_components : int or "auto", default="auto"
         The number of columns for "nystrom". "auto" adds columns until the error of the objective
         is at most 5 %, up to 1024.
+    n_neighbors : int or "auto", default="auto"
+        Of "nearest_neighbors": how many rows, itself included, are neighbours of a row; equal rows
+        count as one. Rows are linked if each is a neighbour of the other, and to the nearest.
+        "auto" is 1.8·log₂(n), at least 10: more while the graph falls into more than n_clusters
+        pieces or into small ones, fewer if it then falls into n_clusters groups. `paths_` shows
+        the choice.
     diagonal_shift : float, "auto" or None, default=None
         A number that is added to the diagonal of the Gram matrix, divided by the weight of the
         row; it adds the same to the objective of every partition. "auto" is the least shift that
@@ -76,10 +83,10 @@ class KernelKMeans(Clusterer):
 default="auto"
         The start. "k-means++": rows far apart in feature space; "random": random rows;
         "random-partition"; "spectral": K-means of the leading directions in feature space, the
-        relaxed solution; "auto" is "spectral" for the normalized cut, where few nodes are near a
-        single one, else "k-means++". An array of points (n_clusters, n_features); or integers:
-        one label for every row, or the numbers of n_clusters rows. A callable is called as
-        init(X, n_clusters, random_state=…) and returns such an array.
+        relaxed solution; "auto" is "spectral" for the normalized cut and for "nearest_neighbors",
+        where few nodes are near a single one, else "k-means++". An array of points (n_clusters,
+        n_features); or integers: one label for every row, or the numbers of n_clusters rows. A
+        callable is called as init(X, n_clusters, random_state=…) and returns such an array.
     n_init : "auto" or int, default="auto"
         The number of starts, of which the best result is kept. "auto" is 10 (they cost little
         compared with the Gram matrix), and 1 for "spectral" and given starts.
@@ -115,11 +122,15 @@ default="auto"
 
     Examples
     --------
-    >>> from sklearn.datasets import make_circles
+    >>> from sklearn.datasets import make_circles, make_moons
     >>> from partita import KernelKMeans
     >>> X, ring = make_circles(300, factor=0.3, noise=0.05, random_state=0)
     >>> model = KernelKMeans(2, random_state=0).fit(X)
     >>> len({(a, b) for a, b in zip(model.labels_.tolist(), ring.tolist())})
+    2
+    >>> X, moon = make_moons(300, noise=0.05, random_state=0)
+    >>> model = KernelKMeans(2, kernel="nearest_neighbors", random_state=0).fit(X)
+    >>> len({(a, b) for a, b in zip(model.labels_.tolist(), moon.tolist())})
     2
     """
 
@@ -132,6 +143,7 @@ default="auto"
     kernel_params: dict[str, Any] | None = None
     approximation: str = "auto"
     n_components: Any = "auto"
+    n_neighbors: Any = "auto"
     diagonal_shift: Any = None
     init: Any = "auto"
     n_init: Any = "auto"
@@ -173,7 +185,10 @@ default="auto"
             else:
                 source = validation.make_source(X, weight, workers)
                 validation.check_finite(source, X, features.get("feature_names_in_"))
-                fit = fit_rows(parameters, X, weight, source)
+                if isinstance(self.kernel, str) and self.kernel == kernel_input.NEIGHBOURS:
+                    fit = fit_neighbours(parameters, X, weight, workers)
+                else:
+                    fit = fit_rows(parameters, X, weight, source)
         self._warn_if_empty(np.bincount(fit.labels), len(fit.stats.weight), parameters.k)
         self._keep_features(features)
         self._keep_run(fit.run)
@@ -231,7 +246,7 @@ default="auto"
         check_is_fitted(self)
         with Workers(validation.check_threads(self.n_threads)) as workers:
             X, kind = self._new(X, workers)
-            if self.kernel_ is None or diagonal is not None:
+            if self._given() or diagonal is not None:
                 diagonal = _check_diagonal(diagonal, X.shape[0], self.kernel)
             return np.maximum(self._space.squares(X, diagonal, workers), 0.0), kind
 

@@ -10,19 +10,24 @@ import numpy as np
 import scipy.sparse as sp
 
 from partita._common.array_types import Floats
+from partita._common.threads import Workers
 from partita.engine.kernel.nystrom_cholesky import NystromMap
 from partita.estimators import capabilities as needs
 from partita.estimators.capabilities import AFFINITIES, INNER_PRODUCTS, ROWS, Capabilities, lacking
 from partita.estimators.kernel import kernel_input
 from partita.estimators.kernel.certified_pairs import certified_pairs
 from partita.estimators.kernel.feature_space import MeansSpace, PivotSpace
+from partita.estimators.kernel.link_space import LinkSpace
 from partita.estimators.saved_state import FieldReader, restored_stats
 from partita.exact_weights import Weights
 from partita.moments import bits_for
 from partita.source.kernel_function import KernelFunction
 
 # Kernels to which every feature contributes on its own scale
-_ADDITIVE_KERNELS = ("rbf", "laplacian", "linear", "polynomial", "poly", "sigmoid")
+_ADDITIVE_KERNELS = (
+    *("rbf", "laplacian", "linear", "polynomial", "poly", "sigmoid"),
+    kernel_input.NEIGHBOURS,
+)
 _UNIT_KERNELS = ("rbf", "laplacian", "cosine")  # of length 1 in feature space
 _MAX_COLUMNS = 2**31 - 1
 
@@ -64,17 +69,22 @@ def _unrelated(model: Any) -> Floats:
 
 def _pairwise(model: Any, X: Any) -> Floats:
     """Distances (n, n) in feature space between rows, or of a matrix of inner products."""
-    if model.kernel_ is not None:
+    if isinstance(model._space, LinkSpace):
+        squares = _squares_by(model._space.inner_products(X, Workers(1)))
+    elif model.kernel_ is not None:
         rows = model.kernel_.prepare(model.kernel_.place(X), numbered=True)
         squares = -2.0 * model.kernel_.closeness(rows, rows)
     else:
-        gram = (X.toarray() if sp.issparse(X) else X).astype(np.float64, copy=False)
-        diagonal = gram.diagonal()
-        squares = (diagonal[:, None] - gram) + (diagonal - gram)
+        squares = _squares_by((X.toarray() if sp.issparse(X) else X).astype(np.float64, copy=False))
     distances = np.sqrt(np.maximum(squares, 0.0))
     distances = np.maximum(distances, distances.T)
     np.fill_diagonal(distances, 0.0)
     return np.asarray(distances)
+
+
+def _squares_by(gram: Floats) -> Floats:
+    diagonal = gram.diagonal()
+    return np.asarray((diagonal[:, None] - gram) + (diagonal - gram))
 
 
 # --- model files ----------------------------------------------------------------------------------
@@ -83,7 +93,9 @@ def _pairwise(model: Any, X: Any) -> Floats:
 def own_state(model: Any) -> dict[str, Any]:
     """The kernel, and what feature space keeps of the fit."""
     kernel, space = model.kernel_, model._space
-    if isinstance(space, PivotSpace):
+    if isinstance(space, LinkSpace):
+        kept = space.saved()
+    elif isinstance(space, PivotSpace):
         kept = {"pivots": space.map.pivots, "factor": space.map.factor, "centers": space.centers}
     else:
         kept = {name: value for name, value in vars(space).items() if name != "kernel"}
@@ -127,6 +139,10 @@ def _restore_space(saved: FieldReader, kernel: Any, k: int, d: int) -> Any:
         if r == 0 or (np.diagonal(factor) == 0).any():
             raise ValueError("space.factor has no inverse")
         return PivotSpace(NystromMap(kernel, pivots, factor), saved.floats("centers", (k, r)))
+    if saved.has("linked_rows"):
+        if kernel is not None:
+            raise ValueError("space has links, and also a kernel")
+        return LinkSpace.restored(saved, k, d)
     m = len(saved.ints("columns", (None,), 0, _MAX_COLUMNS if kernel else d - 1))
     if m == 0:
         raise ValueError("space.columns is empty")

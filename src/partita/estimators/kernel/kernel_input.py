@@ -21,6 +21,7 @@ from partita.source.kernel_function import KernelFunction
 
 CUT = "normalized-cut"
 GIVEN = ("precomputed", CUT)  # X is the matrix
+NEIGHBOURS = "nearest_neighbors"
 _SYNONYMS = {"poly": "polynomial"}
 _PARAMETERS = {
     "rbf": ("gamma",),
@@ -34,7 +35,9 @@ _NUMBERS = {
     "coef0": number(finite=True),
 }
 RULES: dict[str, Rule] = {
-    "kernel": either(choice(*sorted({*PAIRWISE_KERNEL_FUNCTIONS, *GIVEN})), accept.CALLABLE),
+    "kernel": either(
+        choice(*sorted({*PAIRWISE_KERNEL_FUNCTIONS, *GIVEN, NEIGHBOURS})), accept.CALLABLE
+    ),
     **_NUMBERS,
     "gamma": either(_NUMBERS["gamma"], choice("scale", "auto")),
     "kernel_params": optional(accept.KEYWORDS),
@@ -50,6 +53,7 @@ class KernelParameters(FitParameters):
         **FitParameters.rules,
         **RULES,
         "n_components": either(accept.integer(1), choice("auto")),
+        "n_neighbors": either(accept.integer(2), choice("auto")),
     }
     free_memory_share = 0.5  # for the Gram matrix
 

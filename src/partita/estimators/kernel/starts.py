@@ -14,7 +14,7 @@ from partita._common.parameters import Got, check, choice, must_be
 from partita._common.random_state import as_random_state
 from partita.centers import Centers
 from partita.estimators import validation
-from partita.estimators.kernel.kernel_input import CUT, GIVEN
+from partita.estimators.kernel.kernel_input import CUT, GIVEN, NEIGHBOURS
 from partita.estimators.lloyd_parameters import FitParameters
 from partita.init.kernel_starts import (
     at_means,
@@ -53,7 +53,8 @@ def starts(parameters: FitParameters, X: Any) -> list[Start]:
     if isinstance(init, str):
         name = check("init", init, choice(*START_NAMES), INIT_ADVICE)
         if name == "auto":
-            name = "spectral" if parameters.model.kernel == CUT else "k-means++"
+            of_graph = parameters.model.kernel in (CUT, NEIGHBOURS)
+            name = "spectral" if of_graph else "k-means++"
         auto = 1 if name == "spectral" else AUTO_N_INIT
         return [lambda rng: KernelStart(name)] * parameters.run_count(auto)
     if callable(init) and not hasattr(init, "get_params"):

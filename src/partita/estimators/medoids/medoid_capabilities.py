@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.metrics import pairwise_distances
 
 from partita._common.array_types import Floats
+from partita._common.text import format_number, isolated, listed
 from partita.estimators import capabilities as needs
 from partita.estimators import validation
 from partita.estimators.capabilities import Capabilities, Replay, lacking, unfitted
@@ -27,6 +28,12 @@ from partita.estimators.mixed_input import MAX_LEVELS
 from partita.estimators.saved_state import FieldReader, restore_search, search_state
 from partita.source.mixed_rows import MixedRows, MixedView
 
+KIND_WORDS = {
+    "number": "by their range",
+    "ordinal": "by the range of their ranks",
+    "nominal": "as equal or not",
+    "asymmetric": "where one of both is present",
+}
 # Metrics to which every feature contributes on its own scale
 _ADDITIVE_METRICS = (*EUCLIDEAN_METRICS, "manhattan", "cityblock", "l1", "minkowski", "chebyshev")
 # Metrics by which rows with nothing in common are at a distance of 1
@@ -64,6 +71,7 @@ def declare(model: Any) -> Capabilities:
         distances=lambda X: model._costs(X)[1],
         pairs=pairs,
         mixed=partial(_mixed_view, model) if is_gower else None,
+        facts=partial(_gower_facts, model) if is_gower else None,
         unrelated=(lambda: np.ones(len(model.medoid_indices_))) if is_bounded else None,
         certified=partial(certified_fit, model),
         replay=None if needs.REPLAY in lacks else Replay(partial(_rerun, model), at_start),
@@ -76,7 +84,9 @@ def _lacks(model: Any) -> dict[str, str]:
         lacks |= lacking(f"metric={model.metric!r} is not Euclidean", needs.SPACE, needs.CELLS)
     if model.metric not in _ADDITIVE_METRICS:
         lacks[needs.FEATURES] = f"metric={model.metric!r} decides what a feature counts"
-    if model.k_range is not None or getattr(model, "start_", None) is None:
+    if isinstance(model.metric, str) and model.metric == GOWER:
+        lacks[needs.REPLAY] = "categories have no coordinates in which medoids could move"
+    elif model.k_range is not None or getattr(model, "start_", None) is None:
         lacks[needs.REPLAY] = (
             "only fits by the methods fasterpam, pam and alternate with a given n_clusters can be "
             "repeated"
@@ -91,6 +101,18 @@ def _is_euclidean(metric: Any, params: dict[str, Any]) -> bool:
     if isinstance(metric, str) and metric == "minkowski":
         return bool(params.get("p", 2) == 2 and params.get("w") is None)
     return isinstance(metric, str) and metric in EUCLIDEAN_METRICS
+
+
+def _gower_facts(model: Any) -> list[tuple[str, str]]:
+    """The columns, by the way in which they count."""
+    metric: GowerMetric = model._metric
+    kinds: dict[str, list[str]] = {}
+    for name, column in zip(metric.features.names, metric.columns, strict=True):
+        weight = "" if column.weight == 1 else f" × {format_number(column.weight)}"
+        words = KIND_WORDS[column.kind] if column.weight > 0 else "not at all"
+        kinds.setdefault(words, []).append(f"{isolated(name)}{weight}")
+    parts = [f"{words}: {listed(names, str)}" for words, names in kinds.items()]
+    return [("Compared", "; ".join(parts))]
 
 
 def _gower_pairs(model: Any, X: Any) -> tuple[Floats, GowerMetric]:

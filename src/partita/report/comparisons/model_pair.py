@@ -11,7 +11,8 @@ from partita._common.array_types import Floats
 from partita._common.number_text import percent_text
 from partita._common.text import one_line
 from partita.report.comparisons.model_flows import NO_GROUP, Flow, ModelFlows
-from partita.report.report_input import OtherModel, ReportInput, check_numbers
+from partita.report.report_columns import check_numbers
+from partita.report.report_input import OtherModel, ReportInput
 
 NO_GROUP_NAME = "no group"
 _MAX_NAME = 60  # characters of a group of the other model

@@ -47,13 +47,17 @@ def principal_words(plane: ProjectionPlane, names: Sequence[str]) -> tuple[AxisW
     """Describe both axes of a principal plane by their loadings, in the units of the rows."""
     first, second = (
         AxisWords(
-            f"{_ORDINALS[axis]} principal axis",
+            plane.names[axis] if plane.names[axis].endswith("groups") else _principal(axis),
             _loading_words(plane.axes[axis], names),
             _share_words(plane, axis),
         )
         for axis in (0, 1)
     )
     return first, second
+
+
+def _principal(axis: int) -> str:
+    return f"{_ORDINALS[axis]} principal axis"
 
 
 def feature_words(name: str, unit: str = "") -> AxisWords:

@@ -41,7 +41,7 @@ def bubble_map(data: ReportInput) -> tuple[str, str]:
         return "", note
     plane = place.plane
     if plane.n_features > 2:
-        words = principal_words(plane, data.names)
+        words = principal_words(plane, data.point_names)
     else:
         words = (feature_words(data.names[0]), feature_words(data.names[1]))
     box = (40.0, 12.0, _WIDTH - 12, _HEIGHT - 40)

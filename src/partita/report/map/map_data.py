@@ -11,6 +11,7 @@ from partita._common.array_types import Array, Floats, Ints
 from partita._common.number_text import number_text, percent_text
 from partita.chart_layout.captions import join_sentences
 from partita.chart_layout.cluster_scene import build_scene
+from partita.chart_layout.model_rows import left_out_note
 from partita.chart_layout.projection import Box, PlaneView, ProjectionPlane, with_equal_scale
 from partita.description.group_profile import GroupProfile
 from partita.estimators.capabilities import CELLS
@@ -67,12 +68,13 @@ def map_of(data: ReportInput, profile: GroupProfile | None) -> tuple[ReportMap |
     if profile is None:
         return None, "There are too few rows to be drawn."
     legend = _legend(data)
-    if data.rows.shape[1] == 1:
+    placed = "" if data.places is None else data.places.note
+    if data.points.shape[1] == 1:
         drawing, note = histogram(data)
         return ReportMap(legend, drawing=drawing), note
     if data.fitted.no_rows:
         drawing, note = bubble_map(data)
-        return ReportMap(legend, drawing=drawing), note
+        return ReportMap(legend, drawing=drawing), join_sentences([placed, note.rstrip(".")])
     contents, plane_note, note = _packed_map(data, profile)
     return ReportMap(legend, contents, plane_note=plane_note), note
 
@@ -80,8 +82,11 @@ def map_of(data: ReportInput, profile: GroupProfile | None) -> tuple[ReportMap |
 def _packed_map(data: ReportInput, profile: GroupProfile) -> tuple[dict[str, Any], str, str]:
     """Return the JSON values, the note on the plane, and the note on the rows."""
     drawn, names = affordable_rows(data, MAX_ROWS)
+    placed = "" if data.places is None else data.places.note
     place = group_plane(data)
     points = project_rows(data, place.plane, drawn)
+    left_out = left_out_note(data.model, data.labels)
+    left_out = left_out and f"{left_out}: dots in grey"
     frames = [axis_frame(points[:, t], place.centers[:, t]) for t in (0, 1)]
     labels = data.labels[drawn]
     values, feature_frames = packed_values(data, profile, drawn, names)
@@ -113,7 +118,11 @@ def _packed_map(data: ReportInput, profile: GroupProfile) -> tuple[dict[str, Any
         f"with at least {MIN_CLUSTER_ROWS} rows of every group that has so many"
     )
     scales = not _has_equal_scale(frames) and "the axes have different scales"
-    return contents, join_sentences([scales, cell_note]), join_sentences([sampled, place.note])
+    return (
+        contents,
+        join_sentences([scales, cell_note]),
+        join_sentences([sampled, placed, place.note, left_out]),
+    )
 
 
 def _legend(data: ReportInput) -> tuple[LegendGroup, ...]:
@@ -132,15 +141,16 @@ def _plane_axes(
 ) -> list[dict[str, Any]]:
     """The two axes of the plane: principal axes, or the only two features in the data's units."""
     made = []
-    units = [axis_units(data, t, drawn) for t in (0, 1)]
-    if place.plane.n_features > 2:
-        words: tuple[AxisWords, ...] = principal_words(place.plane, data.names)
+    is_projection = place.plane.n_features > 2
+    units = [] if is_projection else [axis_units(data, t, drawn) for t in (0, 1)]
+    if is_projection:
+        words: tuple[AxisWords, ...] = principal_words(place.plane, data.point_names)
         ticks: list[list[float] | None] = [None, None]
     else:
         words = tuple(feature_words(data.names[t], units[t].suffix) for t in (0, 1))
         ticks = [units[t].ticks(frames[t]) for t in (0, 1)]
     for t in (0, 1):
-        is_day = place.plane.n_features == 2 and t in data.day_features and not units[t].suffix
+        is_day = not is_projection and t in data.day_features and not units[t].suffix
         axis = _axis(words[t], frames[t], ticks[t], is_day=is_day)
         length = frames[t].high - frames[t].low
         axis["length"] = length if np.isfinite(length) else None

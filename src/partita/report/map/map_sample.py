@@ -50,8 +50,10 @@ def sample_rows(data: ReportInput, max_rows: int) -> Ints:
 def group_plane(data: ReportInput) -> GroupPlane:
     """Choose the plane by all rows, or by a sample of them."""
     drawn = sample_rows(data, _PLANE_MAX_ROWS)
-    values = data.rows[drawn].astype(np.float64)
-    rows = DrawnRows(values, data.labels[drawn], data.weight[drawn], list(data.names))
+    values = data.points[drawn].astype(np.float64)
+    labels, weight = data.labels[drawn], data.weight[drawn]
+    placed = "" if data.places is None else data.places.note
+    rows = DrawnRows(values, labels, weight, list(data.point_names), placed=placed)
     centers, note = marked_centers(data.model, rows)
     plane = choose_plane(rows)
     means = _group_means(plane.project(values), rows, data.k)
@@ -62,7 +64,7 @@ def project_rows(data: ReportInput, plane: ProjectionPlane, drawn: Ints) -> Floa
     """Return the coordinates (m, 2) of rows, a slice at a time: they may have many features."""
     points = np.empty((len(drawn), 2))
     for span in row_slices(len(drawn), plane.n_features):
-        points[span] = plane.project(data.rows[drawn[span]].astype(np.float64))
+        points[span] = plane.project(data.points[drawn[span]].astype(np.float64))
     return points
 
 

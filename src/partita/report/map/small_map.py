@@ -32,7 +32,7 @@ def small_map(data: ReportInput, profile: GroupProfile | None) -> str:
     """Return an SVG drawing of the groups, or "" if there is nothing to draw."""
     if profile is None:
         return ""
-    if data.rows.shape[1] == 1:
+    if data.points.shape[1] == 1:
         return histogram(data, HistogramSize(_WIDTH, _HEIGHT, has_axes=False))[0]
     place, groups = group_plane(data), shown_groups(data)
     if data.fitted.no_rows:

@@ -30,9 +30,9 @@ class AxisUnits:
 
 def axis_units(data: ReportInput, feature: int, drawn: Ints) -> AxisUnits:
     """Undo the scaling of a feature if it is a straight line; else say that it is scaled."""
-    if data.original is data.rows:
+    if data.original is data.points:
         return AxisUnits(suffix="" if data.scaling == "none" else " (scaled)")
-    scaled = as_doubles(data.rows[drawn][:, [feature]]).ravel()
+    scaled = as_doubles(data.points[drawn][:, [feature]]).ravel()
     values = as_doubles(data.original[drawn][:, [feature]]).ravel()
     known = np.isfinite(values) & np.isfinite(scaled)
     line = _increasing_line(scaled[known], values[known])
