@@ -6,6 +6,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from partita import (
+    BalancedKMeans,
     BisectingKMeans,
     KMeans,
     KMedoids,
@@ -28,6 +29,8 @@ MEMBERS = [
     KMeans(n_clusters=2, n_init=2),
     MiniBatchKMeans(),
     TrimmedKMeans(),
+    BalancedKMeans(),
+    BalancedKMeans(n_clusters=2, size_min=3),
     BisectingKMeans(),
     BisectingKMeans(n_clusters=2, bisecting_strategy="largest_cluster"),
     SphericalKMeans(zero_rows="drop"),  # some checks give it rows of zeros

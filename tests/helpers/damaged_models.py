@@ -15,7 +15,8 @@ from partita.model_file import ModelFileError
 
 KINDS = ("kmeans frame", "minibatch stream", "spherical drop csr", "medoids csr",
          "medoids k_range", "kernel", "kernel nystrom", "kernel cut",
-         "kernel linear nystrom", "trimmed", "bisecting")  # fmt: skip
+         "kernel linear nystrom", "trimmed", "bisecting",
+         "balanced")  # fmt: skip
 
 
 def members(data):

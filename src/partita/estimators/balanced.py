@@ -177,8 +177,10 @@ class BalancedParameters(LloydParameters):
         """Return the limits for these rows; sizes within them must add up, and memory suffice."""
         weight, k = source.weights.unless_equal(), self.k
         n = source.n if weight is None else int(np.count_nonzero(weight))
-        rows = plural(n, "row") + ("" if weight is None else " of positive weight")
-        what = f"for {rows} in {plural(k, 'cluster')}"
+        rows = f"n_samples={n}"
+        if n < source.n:
+            rows = f"{plural(n, 'row')} of positive weight"
+        what = f"with {rows} and n_clusters={k}"
         if self.low * k > n:
             advice = "Lower size_min or n_clusters."
             raise must_be("size_min", f"at most {n // k} {what}", self.low, advice)
