@@ -14,7 +14,7 @@ from helpers.cases import same_bits
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from partita import BalancedKMeans, KMeans, load, save
+from partita import BalancedKMeans, KMeans, choose_k, load, save
 from partita.engine.limited_assignment import LimitedAssignment, SizeLimits
 from partita.source.row_ranks import row_ranks
 
@@ -319,6 +319,14 @@ def test_only_rows_of_positive_weight_count_for_the_limits():
         ValueError, match="at most 1 with 3 rows of positive weight and n_clusters=2"
     ):
         BalancedKMeans(2, size_min=2).fit(np.arange(5.0)[:, None], sample_weight=weight)
+
+
+def test_a_sweep_over_numbers_of_clusters_takes_no_limits():
+    rows = np.repeat([[0.0], [5.0], [9.0]], 20, axis=0) + np.random.default_rng(9).random((60, 1))
+    with pytest.raises(ValueError, match=r"choose_k\(\) is not available .* do not suit others"):
+        choose_k(rows, range(2, 4), estimator=BalancedKMeans(size_min=5))
+    sweep = choose_k(rows, range(2, 5), estimator=BalancedKMeans(), random_state=0, n_splits=1)
+    assert isinstance(sweep.model(3), BalancedKMeans)
 
 
 def test_two_fits_are_not_merged():

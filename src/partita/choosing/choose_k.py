@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from partita._common.array_types import Floats, Ints
 from partita._common.cluster_numbers import numbers_to_try
+from partita._common.errors import ParameterError
 from partita._common.parameters import (
     CALLABLE,
     VERBOSITY,
@@ -31,7 +32,7 @@ from partita.choosing.sweep import Sweep, SweepFits
 from partita.choosing.sweep_problem import SweepProblem
 from partita.choosing.sweep_run import SweepProgress, SweepRun
 from partita.estimators import validation
-from partita.estimators.capabilities import DISSIMILARITIES
+from partita.estimators.capabilities import DISSIMILARITIES, SWEEP
 from partita.estimators.fitted_models import capabilities_of, is_pipeline, unwrap_pipeline
 from partita.estimators.fitted_steps import FittedSteps, fit_steps
 from partita.estimators.kmeans import KMeans
@@ -216,6 +217,14 @@ def _checked(estimator: Any) -> Any:
     if not (estimator.init is None or isinstance(estimator.init, str) or callable(estimator.init)):
         wanted = "the name of a start or a callable, for any number of clusters"
         raise must_be("init", wanted, estimator.init)
+    lacks = capabilities_of(estimator).lacks
+    if SWEEP in lacks:
+        name = type(estimator).__name__
+        raise ParameterError(
+            f"choose_k() is not available for this `estimator`, a {name}: {lacks[SWEEP]}. Choose "
+            f"with partita.KMeans(), then fit {name} with that number.",
+            parameter="estimator",
+        )
     return estimator
 
 

@@ -15,7 +15,7 @@ from partita._common.threads import Workers
 from partita.empty_clusters import POLICIES
 from partita.engine.balanced_step import best_balanced
 from partita.engine.limited_assignment import SizeLimits
-from partita.estimators.capabilities import BOUNDS, CELLS, Capabilities, Replay
+from partita.estimators.capabilities import BOUNDS, CELLS, SWEEP, Capabilities, Replay
 from partita.estimators.center_clusterer import CenterClusterer, EuclideanClusterer
 from partita.estimators.lazy_blocks import is_partitioned
 from partita.estimators.lloyd_parameters import LloydParameters
@@ -26,6 +26,9 @@ from partita.trace import Callback
 
 SIZE = accept.optional(accept.integer(1), "It is a number of rows.")
 NOT_NEAREST = "limits on sizes keep some rows from their nearest center"
+LIMITS_OF_ONE_K = (
+    "limits on sizes that suit one number of clusters do not suit others, nor halves of the rows"
+)
 NO_BOUNDS = "no lower bounds are known that take limits on sizes into account"
 IN_MEMORY = "rows in memory"
 PARTITIONS_ADVICE = "Fit a part of the rows in memory; `predict` labels rows in partitions."
@@ -108,9 +111,12 @@ feature_names_in_
 
     def __partita_capabilities__(self) -> Capabilities:
         offered = super().__partita_capabilities__()
-        lacks = {**offered.lacks, CELLS: NOT_NEAREST, BOUNDS: NO_BOUNDS}
-        if hasattr(self, "start_"):
-            lacks = {CELLS: NOT_NEAREST, BOUNDS: NO_BOUNDS}
+        lacks = {CELLS: NOT_NEAREST, BOUNDS: NO_BOUNDS}
+        if self.size_min is not None or self.size_max is not None:
+            lacks[SWEEP] = LIMITS_OF_ONE_K
+        if not hasattr(self, "start_"):
+            lacks |= offered.lacks
+        else:
             offered = replace(offered, replay=Replay.from_centers(self))
         return replace(offered, lacks=lacks)
 

@@ -26,6 +26,7 @@ REFIT = "refit"  # the model can be fitted again, with other weights
 METRIC = "metric"  # silhouettes can compare rows by `metric`
 MERGES = "merges"  # merging two clusters has a cost
 REPLAY = "replay"  # the fit can be repeated iteration by iteration
+SWEEP = "sweep"  # the model can be fitted with any number of clusters, and to some of the rows
 BOUNDS = "certificates"  # lower bounds of the objective are known
 
 # By the kind of start that `init` accepts, the attribute of a fit that is one

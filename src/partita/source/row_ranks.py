@@ -21,7 +21,7 @@ def row_ranks(source: Source) -> Ints:
     hashes = _sparse_hashes(source) if isinstance(source, SparseSource) else _dense_hashes(source)
     weight = source.weights.unless_equal()
     if weight is not None:
-        hashes += _mixed(weight) * _odd_factors(source.d + 1)[-1]
+        hashes += _mixed(weight / weight.max()) * _odd_factors(source.d + 1)[-1]
     ranks = np.empty(source.n, np.int32)
     ranks[np.argsort(hashes, kind="stable")] = np.arange(source.n, dtype=np.int32)
     return ranks
