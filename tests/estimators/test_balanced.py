@@ -14,8 +14,9 @@ from helpers.cases import same_bits
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from partita import BalancedKMeans, KMeans, choose_k, load, save
+from partita import BalancedKMeans, KMeans, choose_k, describe, diagnose, load, merge_tree, save
 from partita.engine.limited_assignment import LimitedAssignment, SizeLimits
+from partita.estimators.fitted_models import own_labels
 from partita.source.row_ranks import row_ranks
 
 LIMITS = ["min", "max", "both", "equal", "none"]
@@ -95,7 +96,7 @@ def test_the_objective_never_rises(problem):
     model = from_start(start, **limits).fit(rows, sample_weight=weight)
     costs = [cost for step in model.trace_ for cost in (step.cost, step.cost_after)]
     assert all(b <= a for a, b in itertools.pairwise(costs))
-    rounding = 1e-30 * len(rows) * np.abs(rows).max() ** 2  # of centers about their origin
+    rounding = 1e-24 * len(rows) * np.abs(rows).max() ** 2  # of sums on a grid
     assert model.inertia_ <= costs[-1] * (1 + 1e-12) + rounding
     assert model.stopped_by_.kind == "same_partition" or model.n_iter_ == 300
 
@@ -222,6 +223,21 @@ def test_huge_and_tiny_values_have_limits_too():
     for scale in (1e-170, 1e160, 1e200):
         model = BalancedKMeans(3, size_min=20, size_max=20, random_state=0).fit(rows * scale)
         np.testing.assert_array_equal(model.cluster_sizes_, [20, 20, 20])
+
+
+def test_whatever_shows_the_rows_of_the_fit_shows_their_labels(tmp_path):
+    rows = np.random.default_rng(10).normal(size=(200, 2)) ** 3
+    model = BalancedKMeans(4, size_min=50, random_state=0).fit(rows)
+    assert not np.array_equal(model.predict(rows), model.labels_)
+    save(model, tmp_path / "model.partita")
+    for known in (model, load(tmp_path / "model.partita")):
+        for X in (rows, rows.tolist(), sp.csr_array(rows)):
+            np.testing.assert_array_equal(own_labels(known, X), model.labels_)
+        for other in (rows[::-1], rows[:50], rows + 1e-9):
+            np.testing.assert_array_equal(own_labels(known, other), model.predict(other))
+    np.testing.assert_array_equal(merge_tree(model, rows).stats_at(4).weight, [50.0] * 4)
+    assert [group.size for group in describe(model, rows).groups] == [50] * 4
+    assert "unstable" in dict(diagnose(model, rows).skipped)
 
 
 def test_a_model_file_keeps_sizes_and_prices(tmp_path):

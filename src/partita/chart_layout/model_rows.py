@@ -18,6 +18,7 @@ from partita.estimators.fitted_models import (
     capabilities_of,
     check_fitted,
     count_clusters,
+    own_labels,
     without_feature_names,
 )
 from partita.geometry import SPHERICAL
@@ -60,8 +61,8 @@ def select_rows(
         validation.check_finite(validation.make_source(rows, None, workers), rows, names)
     n = rows.shape[0]
     index = sample_index(n, most, random_state)
+    labels = own_labels(without_feature_names(model), rows)[index]
     rows = rows[index]
-    labels = np.asarray(without_feature_names(model).predict(rows))
     weight = np.ones(len(labels)) if weight is None else weight[index]
     note = sample_note(len(labels), n)
     return DrawnRows(rows.astype(np.float64, copy=False), labels, weight, names, note)

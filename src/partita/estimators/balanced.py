@@ -9,19 +9,22 @@ from typing import Any, ClassVar
 import numpy as np
 
 from partita._common import parameters as accept
+from partita._common.array_types import Ints
 from partita._common.parameters import Got, Rule, must_be
 from partita._common.text import plural
 from partita._common.threads import Workers
 from partita.empty_clusters import POLICIES
 from partita.engine.balanced_step import best_balanced
 from partita.engine.limited_assignment import SizeLimits
-from partita.estimators.capabilities import BOUNDS, CELLS, SWEEP, Capabilities, Replay
+from partita.estimators import validation
+from partita.estimators.capabilities import BOUNDS, CELLS, REFIT, SWEEP, Capabilities, Replay
 from partita.estimators.center_clusterer import CenterClusterer, EuclideanClusterer
 from partita.estimators.lazy_blocks import is_partitioned
 from partita.estimators.lloyd_parameters import LloydParameters
 from partita.estimators.saved_state import FieldReader
 from partita.halting import Halt
 from partita.source.protocol import Source
+from partita.source.row_ranks import rows_hash
 from partita.trace import Callback
 
 SIZE = accept.optional(accept.integer(1), "It is a number of rows.")
@@ -29,6 +32,7 @@ NOT_NEAREST = "limits on sizes keep some rows from their nearest center"
 LIMITS_OF_ONE_K = (
     "limits on sizes that suit one number of clusters do not suit others, nor halves of the rows"
 )
+LIMITS_OF_ALL_ROWS = "limits on sizes are about all rows, not about samples of them"
 NO_BOUNDS = "no lower bounds are known that take limits on sizes into account"
 IN_MEMORY = "rows in memory"
 PARTITIONS_ADVICE = "Fit a part of the rows in memory; `predict` labels rows in partitions."
@@ -77,6 +81,9 @@ class BalancedKMeans(EuclideanClusterer):
         for one more row (or for one less) would lower J, at these centers, by at most this. Every
         row is in the cluster of its least weight · squared distance + price, which proves that the
         labels are optimal.
+    rows_hash_ : str
+        What tells the rows of the fit from others: reports, plots and `diagnose` show these in the
+        clusters of `labels_`, and other rows as `predict` labels them.
     n_iter_, start_, trace_, stopped_by_, paths_, stats_, membership_, n_features_in_, \
 feature_names_in_
         As in `KMeans`.
@@ -107,18 +114,27 @@ feature_names_in_
     n_threads: int | None = None
     memory_limit: float | None = None
 
-    _saved_attributes = ("cluster_centers", "start", "cluster_sizes", "prices")
+    _saved_attributes = ("cluster_centers", "start", "cluster_sizes", "prices", "rows_hash")
 
     def __partita_capabilities__(self) -> Capabilities:
         offered = super().__partita_capabilities__()
         lacks = {CELLS: NOT_NEAREST, BOUNDS: NO_BOUNDS}
         if self.size_min is not None or self.size_max is not None:
-            lacks[SWEEP] = LIMITS_OF_ONE_K
+            lacks |= {SWEEP: LIMITS_OF_ONE_K, REFIT: LIMITS_OF_ALL_ROWS}
         if not hasattr(self, "start_"):
             lacks |= offered.lacks
         else:
             offered = replace(offered, replay=Replay.from_centers(self))
-        return replace(offered, lacks=lacks)
+        return replace(offered, lacks=lacks, labels_of_fit=self._labels_of_fit)
+
+    def _labels_of_fit(self, X: Any) -> Ints | None:
+        """The labels within the limits, if X are the rows of the fit."""
+        rows = validation.check_new_rows(self, X)
+        if not hasattr(self, "labels_") or rows.shape[0] != len(self.labels_):
+            return None
+        with Workers(1) as workers:
+            is_same = rows_hash(validation.make_source(rows, None, workers)) == self.rows_hash_
+        return np.asarray(self.labels_) if is_same else None
 
     def _rules(self) -> Mapping[str, Rule]:
         return BalancedParameters.rules
@@ -127,6 +143,7 @@ feature_names_in_
         k = super()._restore_own(saved, d)
         self.cluster_sizes_ = saved.ints("cluster_sizes", (k,), 0, 2**62).astype(np.int64)
         self.prices_ = saved.floats("prices", (k,))
+        self.rows_hash_ = saved.text("rows_hash")
         return k
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> BalancedKMeans:
@@ -141,6 +158,7 @@ feature_names_in_
             limits = parameters.limits_for(data.source, data.memory)
             options = self._lloyd_options(data, parameters)
             starts = self._starts(data, parameters, options)
+            self.rows_hash_ = rows_hash(data.source)
             run, self.prices_ = best_balanced(data.source, starts, options, limits)
         counted = run.labels if data.weight is None else run.labels[data.weight > 0]
         self.cluster_sizes_ = np.bincount(counted, minlength=parameters.k)

@@ -21,6 +21,7 @@ from partita.estimators.fitted_models import (
     capabilities_of,
     check_fitted,
     count_clusters,
+    own_labels,
     unwrap_pipeline,
 )
 from partita.estimators.medoids.metric import check_metric
@@ -69,7 +70,7 @@ class SilhouetteDisplay(Display):
                 f"have: {capabilities.why_not(METRIC)}. Give distances instead: "
                 "SilhouetteDisplay.from_labels(distances, model.labels_, metric='precomputed')."
             )
-        rows, labels = validation.as_rows(X), np.asarray(model.predict(X))
+        rows, labels = validation.as_rows(X), own_labels(model, X)
         weight = validation.check_weights(sample_weight, len(labels))
         inside = (labels >= 0) & (labels < k)  # rows of zeros have no direction
         if not inside.all():

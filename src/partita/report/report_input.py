@@ -19,6 +19,7 @@ from partita.estimators.fitted_models import (
     capabilities_of,
     check_fitted,
     count_clusters,
+    own_labels,
     unwrap_pipeline,
     without_feature_names,
 )
@@ -395,7 +396,9 @@ def _checked_rows(fitted: Fitted, is_matrix: bool) -> tuple[Any, Any]:
 
 def _checked_labels(model: Any, rows: Any, given: Any, k: int) -> Ints:
     """Return the cluster of every row, -1 where it is none of the model's."""
-    labels = check_numbers("labels", model.predict(rows) if given is None else given, rows.shape[0])
+    labels = check_numbers(
+        "labels", own_labels(model, rows) if given is None else given, rows.shape[0]
+    )
     return np.where((labels >= 0) & (labels < k), labels, -1).astype(np.intp)
 
 
