@@ -14,6 +14,7 @@ from harness.peer_process import PeerProcess, open_processes
 from harness.real_data import Real
 from harness.results_file import Report
 from harness.timing import Clock
+from peers.balanced_peers import BALANCED_PEERS
 from peers.family_peers import FAMILY_PEERS
 from peers.gower_peers import GOWER_PEERS
 from peers.inexact_peers import INEXACT_PEERS
@@ -25,6 +26,7 @@ from peers.silhouette_peers import SILHOUETTE_PEERS
 from peers.sweep_peers import SWEEP_PEERS
 from picture import draw
 from plan import Plan
+from tasks.balanced import balanced_tasks
 from tasks.defaults import Defaults, Named, defaults_table
 from tasks.family import family_table, family_tasks, measure_family
 from tasks.fit_race import Row, race
@@ -190,6 +192,17 @@ def family(session: Session) -> None:
         session.report.put("family", family_table(done))
 
 
+def balanced(session: Session) -> None:
+    done, processes = [], session.open_peers(BALANCED_PEERS)
+    for match in balanced_tasks(session.plan.quick):
+        if session.clock.seconds > session.plan.until:
+            return
+        session.log(f"{match.ours} on {match.task}")
+        done.append(measure_family(match, processes))
+        title = "K-means with clusters of equal sizes, seconds"
+        session.report.put("balanced", family_table(done, title))
+
+
 def growth(session: Session) -> None:
     for sweep in session.plan.sweeps:
         if session.clock.seconds > session.plan.until:
@@ -275,6 +288,7 @@ STAGES: dict[str, Callable[[Session], None]] = {
     "seeding": seeding,
     "inexact": inexact,
     "family": family,
+    "balanced": balanced,
     "growth": growth,
     "medoids": medoids,
     "kernels": kernels,

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from multiprocessing.connection import Connection
 from typing import Any
 
+from peers.balanced_peers import BALANCED_PEERS
 from peers.family_peers import FAMILY_PEERS
 from peers.gower_peers import GOWER_PEERS
 from peers.inexact_peers import INEXACT_PEERS
@@ -32,6 +33,7 @@ _ALL: Mapping[str, Callable[[int], Peer]] = {
     **KMEANS_PEERS,
     **INEXACT_PEERS,
     **FAMILY_PEERS,
+    **BALANCED_PEERS,
     **MEDOID_PEERS,
     **KERNEL_PEERS,
     **PROTOTYPE_PEERS,

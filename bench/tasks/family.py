@@ -130,9 +130,9 @@ def measure_family(match: FamilyTask, processes: Mapping[str, PeerProcess]) -> F
     return found
 
 
-def family_table(done: Sequence[Found]) -> Table:
+def family_table(done: Sequence[Found], title: str = "The family, seconds") -> Table:
     return Table(
-        "The family, seconds",
+        title,
         "Every library from starts of its own, up to three seeds, all threads; the best time, and "
         "the mean of J\n(recomputed in float64 from what was returned). 'ratio' is the time over "
         "partita's in the same rows, 'J' how much\nhigher than partita's. Generated rows: n, d, K, "

@@ -93,6 +93,23 @@ void distances(Matrix<T> rows, Matrix<double> centers, Array<double, 2> out) {
 }
 
 template <class T>
+void squares(Matrix<T> rows, Matrix<double> centers, Vector<double> origin, Array<double, 2> out,
+             Crew* crew) {
+    const auto& use = kernels_of<T>(&table());
+    const std::size_t n = rows.shape(0), d = rows.shape(1), k = centers.shape(0);
+    expect(centers.shape(1) == d && origin.shape(0) == d && out.shape(0) == n && out.shape(1) == k,
+           "squares: shapes do not fit");
+    nb::gil_scoped_release release;
+    const Executor executor(crew);
+    parallel_for(executor, n, rows_per_part(executor, n), use.assign_scratch(d),
+                 [&](std::size_t first, std::size_t last, unsigned char* memory) {
+                     use.squares({rows.data() + first * d, last - first, d}, centers.data(),
+                                 origin.data(), k, reinterpret_cast<double*>(memory),
+                                 out.data() + first * k);
+                 });
+}
+
+template <class T>
 void two_nearest(Matrix<T> rows, Matrix<double> centers, OutVector<std::int32_t> labels,
                  OutVector<double> first, OutVector<double> second, Crew* crew) {
     const auto& use = kernels_of<T>(&table());
@@ -169,6 +186,8 @@ void bind_typed(nb::module_& m, const char* book) {
           "labels"_a.noconvert());
     m.def("distances", &distances<T>, "rows"_a.noconvert(), "centers"_a.noconvert(),
           "out"_a.noconvert());
+    m.def("squares", &squares<T>, "rows"_a.noconvert(), "centers"_a.noconvert(),
+          "origin"_a.noconvert(), "out"_a.noconvert(), "crew"_a = none);
     m.def("two_nearest", &two_nearest<T>, "rows"_a.noconvert(), "centers"_a.noconvert(),
           "labels"_a.noconvert(), "first"_a.noconvert(), "second"_a.noconvert(), "crew"_a = none);
     m.def("own_distance", &own_distance<T>, "rows"_a.noconvert(), "centers"_a.noconvert(),

@@ -22,8 +22,8 @@ struct Transport {
               std::int64_t capacity)
         : costs(costs), rank(rank), low(low), high(high), labels(labels), prices(prices),
           capacity(static_cast<std::size_t>(capacity)) {
-        const std::size_t k = costs.shape(0), n = costs.shape(1);
-        expect(k > 0 && n <= 0x7fffffff && capacity > 0, "transport: costs (k, n) expected");
+        const std::size_t n = costs.shape(0), k = costs.shape(1);
+        expect(k > 0 && n <= 0x7fffffff && capacity > 0, "transport: costs (n, k) expected");
         expect(rank.shape(0) == n && low.shape(0) == k && high.shape(0) == k &&
                    prices.shape(0) == k + 1,
                "transport: rank (n), limits (k) and prices (k + 1) expected");
@@ -42,13 +42,13 @@ struct Transport {
         use->transport_begin(view(), memory.get());
     }
     TransportView view() const {
-        return {costs.shape(1), costs.shape(0), capacity,      costs.data(), rank.data(),
+        return {costs.shape(0), costs.shape(1), capacity,      costs.data(), rank.data(),
                 low.data(),     high.data(),    labels.data(), prices.data()};
     }
 };
 
 std::int64_t transport_paths(Transport& problem, std::int64_t most) {
-    expect_labels(problem.labels, problem.costs.shape(1), problem.costs.shape(0), 0);
+    expect_labels(problem.labels, problem.costs.shape(0), problem.costs.shape(1), 0);
     nb::gil_scoped_release release;
     return problem.use->transport_run(problem.view(), most, problem.memory.get());
 }

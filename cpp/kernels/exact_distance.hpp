@@ -92,11 +92,12 @@ void exact_nearest(const ExactView& exact, const R* rows, const std::int32_t* li
     for (std::size_t r = 0; r < count; ++r) label[r] = static_cast<std::int32_t>(nearest[r]);
 }
 
-// √D64 of every row to every center, out: (n, k).
-template <class T, bool gaps = false>
-void distances(const Rows<T>& rows, const double* centers, std::size_t k,
-               double* panel,  // scratch: (d, kExactWidth)
-               double* out) {
+// finish(D64) of every row, less the origin, to every center, out: (n, k).
+template <bool gaps, class T, class Finish>
+PARTITA_INLINE void measure_pairs(const Rows<T>& rows, const double* centers, const double* origin,
+                                  std::size_t k,
+                                  double* panel,  // scratch: (d, kExactWidth)
+                                  double* out, Finish finish) {
     using S = Simd<double>;
     const std::size_t d = rows.d;
     alignas(64) double lane[kExactWidth];
@@ -105,12 +106,12 @@ void distances(const Rows<T>& rows, const double* centers, std::size_t k,
         for (std::size_t r = 0; r < kExactWidth; ++r) {
             const T* x = rows.data + (i + (r < m ? r : 0)) * d;
             for (std::size_t t = 0; t < d; ++t)
-                panel[t * kExactWidth + r] = static_cast<double>(x[t]);
+                panel[t * kExactWidth + r] = static_cast<double>(x[t]) - (origin ? origin[t] : 0.0);
         }
         auto write = [&](std::size_t j, S::Reg low, S::Reg high) {
             S::store(lane, low);
             S::store(lane + S::width, high);
-            for (std::size_t r = 0; r < m; ++r) out[(i + r) * k + j] = __builtin_sqrt(lane[r]);
+            for (std::size_t r = 0; r < m; ++r) out[(i + r) * k + j] = finish(lane[r]);
         };
         std::size_t j = 0;
         for (; j + kExactCenters <= k; j += kExactCenters) {
@@ -124,6 +125,21 @@ void distances(const Rows<T>& rows, const double* centers, std::size_t k,
             write(j, acc[0][0], acc[0][1]);
         }
     }
+}
+
+// √D64 of every row to every center, out: (n, k).
+template <class T, bool gaps = false>
+void distances(const Rows<T>& rows, const double* centers, std::size_t k, double* panel,
+               double* out) {
+    measure_pairs<gaps>(rows, centers, nullptr, k, panel, out,
+                  [](double square) { return __builtin_sqrt(square); });
+}
+
+// D64 of every row to every center about an origin, out: (n, k).
+template <class T>
+void squares(const Rows<T>& rows, const double* centers, const double* origin, std::size_t k,
+             double* panel, double* out) {
+    measure_pairs<false>(rows, centers, origin, k, panel, out, [](double square) { return square; });
 }
 
 // Labels of a few rows from unpacked centers, in eight independent chains. For single predictions,

@@ -61,6 +61,7 @@ struct Kernels {
                         const std::int32_t*);
     bool (*assign_few)(const Rows<T>&, const double*, std::size_t, std::int32_t*);
     void (*distances)(const Rows<T>&, const double*, std::size_t, double*, double*);
+    void (*squares)(const Rows<T>&, const double*, const double*, std::size_t, double*, double*);
     void (*two_nearest)(const Rows<T>&, const double*, std::size_t, double*, std::int32_t*, double*,
                         double*);
     void (*own_distance)(const Rows<T>&, const double*, const double*, const std::int32_t*,

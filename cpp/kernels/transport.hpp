@@ -20,15 +20,17 @@
 
 namespace partita::PARTITA_ISA {
 
+constexpr std::int32_t kFirstListRows = 64;  // of a pair; twice as many whenever it is filled again
 constexpr double kPriceSlack = 0x1p-40;  // of cost and price: a row moves only for more than that
 
 // The memory of one problem, laid out in scratch.
 struct TransportArrays {
-    double *key, *bound;  // (k, k, capacity) descending; (k, k) of rows that are not in the list
+    double *key, *bound;         // (k, k, capacity) descending; (k, k) of rows that are not in it
     std::int32_t *row, *size;    // (k, k, capacity), (k, k)
+    std::int32_t* room;          // (k, k) rows that a list may hold, at most its capacity
     std::int32_t* bound_rank;    // (k, k)
-    unsigned char* built;        // (k) whether the lists of a cluster hold its rows
-    std::int64_t *count, *flow;  // (k) rows; flow to the sink
+    unsigned char* built;        // (1) whether there are lists
+    std::int64_t* flow;          // (k) to the sink
     std::int64_t* excess;        // (k + 1) what must leave a node; the last node is the sink
     double* distance;            // (k + 1)
     std::int32_t *parent, *via;  // (k + 1) the node before, and the row that moves from it
@@ -37,12 +39,12 @@ struct TransportArrays {
     TransportArrays(unsigned char* memory, std::size_t k, std::size_t capacity,
                     std::size_t* bytes = nullptr) {
         ScratchArena arena(memory);
-        key = arena.take<double>(k * k * capacity), bound = arena.take<double>(k * k);
-        row = arena.take<std::int32_t>(k * k * capacity), size = arena.take<std::int32_t>(k * k);
-        bound_rank = arena.take<std::int32_t>(k * k);
-        built = arena.take<unsigned char>(k);
-        count = arena.take<std::int64_t>(k), flow = arena.take<std::int64_t>(k);
-        excess = arena.take<std::int64_t>(k + 1);
+        const std::size_t pairs = k * k;
+        key = arena.take<double>(pairs * capacity), bound = arena.take<double>(pairs);
+        row = arena.take<std::int32_t>(pairs * capacity), size = arena.take<std::int32_t>(pairs);
+        room = arena.take<std::int32_t>(pairs), bound_rank = arena.take<std::int32_t>(pairs);
+        built = arena.take<unsigned char>(1);
+        flow = arena.take<std::int64_t>(k), excess = arena.take<std::int64_t>(k + 1);
         distance = arena.take<double>(k + 1);
         parent = arena.take<std::int32_t>(k + 1), via = arena.take<std::int32_t>(k + 1);
         settled = arena.take<unsigned char>(k + 1);
@@ -64,21 +66,21 @@ public:
     // Gives every row the cluster of the least cost + price; one that has a cluster keeps it unless
     // another is clearly cheaper.
     void begin() {
-        for (std::size_t j = 0; j < v_.k; ++j) m_.count[j] = 0, m_.built[j] = 0;
+        *m_.built = 0;
+        for (std::size_t j = 0; j < v_.k; ++j) m_.excess[j] = 0;
         for (std::size_t i = 0; i < v_.n; ++i) {
             const std::size_t to = best_cluster(i);
             v_.label[i] = static_cast<std::int32_t>(to);
-            ++m_.count[to];
+            ++m_.excess[to];
         }
         m_.excess[v_.k] = -static_cast<std::int64_t>(v_.n);
         for (std::size_t j = 0; j < v_.k; ++j) {
+            const std::int64_t rows = m_.excess[j];
             const double above = v_.price[j] - v_.price[v_.k];
-            const std::int64_t lowest = above > 0 ? v_.high[j] : v_.low[j];
-            const std::int64_t highest = above < 0 ? v_.low[j] : v_.high[j];
-            m_.flow[j] = m_.count[j] < lowest    ? lowest
-                         : m_.count[j] > highest ? highest
-                                                 : m_.count[j];
-            m_.excess[j] = m_.count[j] - m_.flow[j];
+            const std::int64_t low = above > 0 ? v_.high[j] : v_.low[j];
+            const std::int64_t high = above < 0 ? v_.low[j] : v_.high[j];
+            m_.flow[j] = rows < low ? low : rows > high ? high : rows;
+            m_.excess[j] = rows - m_.flow[j];
             m_.excess[v_.k] += m_.flow[j];
         }
     }
@@ -98,20 +100,18 @@ public:
     }
 
 private:
-    double cost(std::size_t j, std::size_t i) const { return v_.cost[j * v_.n + i]; }
-
     std::size_t best_cluster(std::size_t i) const {
-        const std::int32_t own = v_.label[i];
+        const double* costs = v_.cost + i * v_.k;
         std::size_t best = 0;
-        double least = cost(0, i) + v_.price[0];
+        double least = costs[0] + v_.price[0];
         for (std::size_t j = 1; j < v_.k; ++j) {
-            const double sum = cost(j, i) + v_.price[j];
+            const double sum = costs[j] + v_.price[j];
             if (sum < least) least = sum, best = j;
         }
-        if (own < 0) return best;
-        const auto a = static_cast<std::size_t>(own);
-        const double slack = kPriceSlack * (cost(a, i) + __builtin_fabs(v_.price[a]));
-        return least < (cost(a, i) + v_.price[a]) - slack ? best : a;
+        if (v_.label[i] < 0) return best;
+        const auto own = static_cast<std::size_t>(v_.label[i]);
+        const double slack = kPriceSlack * (costs[own] + __builtin_fabs(v_.price[own]));
+        return least < (costs[own] + v_.price[own]) - slack ? best : own;
     }
 
     // --- the first rows from one cluster to another ---
@@ -122,7 +122,6 @@ private:
 
     void offer(std::size_t pair, double key, std::size_t i) {
         const std::int32_t rank = v_.rank[i];
-        if (key > m_.bound[pair]) return;
         if (is_before(m_.bound[pair], m_.bound_rank[pair], key, rank)) return;
         double* keys = m_.key + pair * v_.capacity;
         std::int32_t* rows = m_.row + pair * v_.capacity;
@@ -135,7 +134,7 @@ private:
             else
                 end = middle;
         }
-        if (size < v_.capacity) {
+        if (m_.size[pair] < m_.room[pair]) {
             __builtin_memmove(keys + place + 1, keys + place, (size - place) * sizeof(double));
             __builtin_memmove(rows + place + 1, rows + place,
                               (size - place) * sizeof(std::int32_t));
@@ -158,30 +157,42 @@ private:
         m_.bound_rank[pair] = std::numeric_limits<std::int32_t>::max();
     }
 
-    void build(std::size_t a) {
-        for (std::size_t b = 0; b < v_.k; ++b) clear(a * v_.k + b);
-        for (std::size_t i = 0; i < v_.n; ++i)
-            if (static_cast<std::size_t>(v_.label[i]) == a) enter(a, i);
-        m_.built[a] = 1;
+    void build() {
+        const auto most = static_cast<std::int32_t>(v_.capacity);
+        for (std::size_t pair = 0; pair < v_.k * v_.k; ++pair) {
+            clear(pair);
+            m_.room[pair] = most < kFirstListRows ? most : kFirstListRows;
+        }
+        for (std::size_t i = 0; i < v_.n; ++i) enter(static_cast<std::size_t>(v_.label[i]), i);
+        *m_.built = 1;
     }
 
+    // Offers a row to the lists of its cluster.
     void enter(std::size_t a, std::size_t i) {
-        const double own = cost(a, i);
-        for (std::size_t b = 0; b < v_.k; ++b)
-            if (b != a) offer(a * v_.k + b, cost(b, i) - own, i);
+        const double* costs = v_.cost + i * v_.k;
+        const double own = costs[a];
+        for (std::size_t b = 0; b < v_.k; ++b) {
+            const double key = costs[b] - own;
+            if (b != a && key <= m_.bound[a * v_.k + b]) offer(a * v_.k + b, key, i);
+        }
     }
 
     void rebuild(std::size_t a, std::size_t b) {
-        clear(a * v_.k + b);
-        for (std::size_t i = 0; i < v_.n; ++i)
-            if (static_cast<std::size_t>(v_.label[i]) == a)
-                offer(a * v_.k + b, cost(b, i) - cost(a, i), i);
+        const std::size_t pair = a * v_.k + b;
+        const auto most = static_cast<std::int32_t>(v_.capacity);
+        clear(pair);
+        m_.room[pair] = most / 2 < m_.room[pair] ? most : 2 * m_.room[pair];
+        for (std::size_t i = 0; i < v_.n; ++i) {
+            if (static_cast<std::size_t>(v_.label[i]) != a) continue;
+            const double key = v_.cost[i * v_.k + b] - v_.cost[i * v_.k + a];
+            if (key <= m_.bound[pair]) offer(pair, key, i);
+        }
     }
 
     // The number of rows in the list of a pair, the last of which is the first in order; 0 if the
     // cluster has no rows.
     std::size_t list_size(std::size_t a, std::size_t b) {
-        if (!m_.built[a]) build(a);
+        if (!*m_.built) build();
         const std::size_t pair = a * v_.k + b;
         while (true) {
             auto size = static_cast<std::size_t>(m_.size[pair]);
@@ -256,7 +267,7 @@ private:
             if (m_.via[b] >= 0) {
                 const auto i = static_cast<std::size_t>(m_.via[b]);
                 v_.label[i] = static_cast<std::int32_t>(b);
-                if (m_.built[b]) enter(b, i);
+                if (*m_.built) enter(b, i);
             }
             b = a;
         }

@@ -424,7 +424,7 @@ struct LayerView {
 // Rows and the clusters that they may be assigned to: see transport.hpp.
 struct TransportView {
     std::size_t n, k, capacity;      // of the list of a pair of clusters
-    const double* cost;              // (k, n)
+    const double* cost;              // (n, k)
     const std::int32_t* rank;        // (n) all different
     const std::int64_t *low, *high;  // (k) limits on the number of rows
     std::int32_t* label;             // (n) −1: none yet

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
 from partita import (
+    BalancedKMeans,
     BisectingKMeans,
     KernelKMeans,
     KMeans,
@@ -27,6 +28,7 @@ MEMBERS = [
     SphericalKMeans(3, random_state=0),
     MiniBatchKMeans(3, random_state=0, batch_size=500),
     TrimmedKMeans(3, random_state=0),
+    BalancedKMeans(3, size_min=40, random_state=0),
     BisectingKMeans(3, random_state=0),
     KMedoids(3, random_state=0),
     KPrototypes(3, random_state=0),

@@ -6,6 +6,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from partita import (
+    BalancedKMeans,
     BisectingKMeans,
     KMeans,
     KMedoids,
@@ -30,6 +31,8 @@ MEMBERS = [
     KMeans(missing="partial"),
     MiniBatchKMeans(),
     TrimmedKMeans(),
+    BalancedKMeans(),
+    BalancedKMeans(n_clusters=2, size_min=3),
     BisectingKMeans(),
     BisectingKMeans(n_clusters=2, bisecting_strategy="largest_cluster"),
     KPrototypes(),

@@ -16,7 +16,7 @@ from partita.model_file import ModelFileError
 KINDS = ("kmeans frame", "minibatch stream", "spherical drop csr", "medoids csr",
          "medoids k_range", "kernel", "kernel nystrom", "kernel cut",
          "kernel linear nystrom", "trimmed", "bisecting", "prototypes",
-         "kmeans partial")  # fmt: skip
+         "kmeans partial", "balanced")  # fmt: skip
 
 
 def members(data):

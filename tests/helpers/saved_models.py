@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 
 from partita import (
+    BalancedKMeans,
     BisectingKMeans,
     KernelKMeans,
     KMeans,
@@ -102,6 +103,13 @@ CASES = {
     "trimmed nothing": (lambda: TrimmedKMeans(3, trim=0, random_state=0).fit(ROWS), lambda X: X),
     "trimmed weights csr": (
         lambda: TrimmedKMeans(3, random_state=0).fit(sp.csr_array(ROWS), sample_weight=WEIGHT),
+        sp.csr_array,
+    ),
+    "balanced": (lambda: BalancedKMeans(3, size_min=20, random_state=0).fit(ROWS), lambda X: X),
+    "balanced weights csr": (
+        lambda: BalancedKMeans(3, size_max=25, random_state=0).fit(
+            sp.csr_array(ROWS), sample_weight=WEIGHT
+        ),
         sp.csr_array,
     ),
     "bisecting": (lambda: BisectingKMeans(5, random_state=0).fit(ROWS), lambda X: X),

@@ -113,6 +113,15 @@ def distances(rows: Floats, centers: Floats, out: Floats) -> None:
         out[i : i + step] = np.sqrt(d64(rows[i : i + step], centers))
 
 
+def squares(
+    rows: Floats, centers: Floats, origin: Floats, out: Floats, crew: Crew | None = None
+) -> None:
+    """Set out (n, k) to D64 of every row to every center, relative to an origin."""
+    step = _block_rows(len(centers))
+    for i in range(0, len(rows), step):
+        out[i : i + step] = d64(rows[i : i + step], centers, origin)
+
+
 def two_nearest(
     rows: Floats,
     centers: Floats,

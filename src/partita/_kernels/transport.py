@@ -10,7 +10,7 @@ PRICE_SLACK = 2.0**-40  # of cost and price: a row moves only for more than that
 
 
 class Transport:
-    """Rows with `costs` (k, n), and k clusters of low … high (k) rows each.
+    """Rows with `costs` (n, k), and k clusters of low … high (k) rows each.
 
     Every row gets the cluster of the least cost + price (k + 1; the last is that of the sink, which
     stands for the room that the limits leave); one with a label keeps it unless another is clearly
@@ -30,12 +30,12 @@ class Transport:
     ) -> None:
         self.costs, self.rank, self.low, self.high = costs, rank, low, high
         self.labels, self.prices = labels, prices
-        k, n = costs.shape
-        total = costs + prices[:k, None]
-        best, rows = total.argmin(axis=0), np.arange(n)
+        n, k = costs.shape
+        total = costs + prices[:k]
+        best, rows = total.argmin(axis=1), np.arange(n)
         own = np.maximum(labels, 0)
-        slack = PRICE_SLACK * (costs[own, rows] + np.abs(prices[own]))
-        keeps = (labels >= 0) & ~(total[best, rows] < total[own, rows] - slack)
+        slack = PRICE_SLACK * (costs[rows, own] + np.abs(prices[own]))
+        keeps = (labels >= 0) & ~(total[rows, best] < total[rows, own] - slack)
         labels[:] = np.where(keeps, own, best)
         count, above = np.bincount(labels, minlength=k), prices[:k] - prices[k]
         self.flow = np.clip(count, np.where(above > 0, high, low), np.where(above < 0, low, high))
@@ -50,7 +50,7 @@ class Transport:
         members = np.flatnonzero(self.labels == a)
         found = []
         for b in range(k if len(members) else 0):
-            key = self.costs[b, members] - self.costs[a, members]
+            key = self.costs[members, b] - self.costs[members, a]
             first = np.lexsort((self.rank[members], key))[0]
             found.append((b, float(key[first] + (price[b] - price[a])), int(members[first])))
         if self.flow[a] < self.high[a]:

@@ -21,6 +21,7 @@ from partita.estimators.fitted_models import (
     check_fitted,
     complete_rows,
     count_clusters,
+    own_labels,
     without_feature_names,
 )
 from partita.estimators.table_rows import rows_for, takes_categories
@@ -70,7 +71,7 @@ def select_rows(
     n = rows.shape[0]
     index = sample_index(n, most, random_state)
     drawn = rows[index]
-    labels = np.asarray(without_feature_names(model).predict(drawn))
+    labels = own_labels(without_feature_names(model), rows)[index]
     weight = np.ones(len(labels)) if weight is None else weight[index]
     gaps = GAPS_NOTE if rows is not given else ""
     note = join_remarks(sample_note(len(labels), n), left_out_note(model, labels), gaps)

@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from partita._common.array_types import Floats, Ints
 from partita._common.cluster_numbers import numbers_to_try
+from partita._common.errors import ParameterError
 from partita._common.parameters import (
     CALLABLE,
     VERBOSITY,
@@ -31,7 +32,7 @@ from partita.choosing.sweep import Sweep, SweepFits
 from partita.choosing.sweep_problem import SweepProblem
 from partita.choosing.sweep_run import SweepProgress, SweepRun
 from partita.estimators import validation
-from partita.estimators.capabilities import DISSIMILARITIES
+from partita.estimators.capabilities import DISSIMILARITIES, SWEEP
 from partita.estimators.fitted_models import capabilities_of, is_pipeline, unwrap_pipeline
 from partita.estimators.fitted_steps import FittedSteps, fit_steps
 from partita.estimators.kmeans import KMeans
@@ -39,7 +40,7 @@ from partita.estimators.table_rows import rows_for
 from partita.exact_weights import as_repeats
 from partita.observers import WatchedTask, watching
 
-SWEEP = WatchedTask("sweep", "choose_k", keeps_result=True)
+TASK = WatchedTask("sweep", "choose_k", keeps_result=True)
 DEFAULT_MAX_K = (10, 60)  # the largest number tried by default is √n within these limits
 MAX_REPEATS = 10_000  # references, and splits into halves
 MAX_MAGNITUDE = 1e140  # of X: squares and their sums must stay within the doubles
@@ -141,7 +142,7 @@ def choose_k(
         printer = _print_progress if verbose else None
         callbacks = [one for one in (callback, printer) if one is not None]
         run = SweepRun(problem, numbers, names, fits, rng, workers, callbacks)
-        with watching(SWEEP, callback, model.get_params().get("callback")):
+        with watching(TASK, callback, model.get_params().get("callback")):
             return run.run(ladder, *sizes)
 
 
@@ -222,6 +223,14 @@ def _checked(estimator: Any) -> Any:
     if not (estimator.init is None or isinstance(estimator.init, str) or callable(estimator.init)):
         wanted = "the name of a start or a callable, for any number of clusters"
         raise must_be("init", wanted, estimator.init)
+    lacks = capabilities_of(estimator).lacks
+    if SWEEP in lacks:
+        name = type(estimator).__name__
+        raise ParameterError(
+            f"choose_k() is not available for this `estimator`, a {name}: {lacks[SWEEP]}. Choose "
+            f"with partita.KMeans(), then fit {name} with that number.",
+            parameter="estimator",
+        )
     return estimator
 
 

@@ -136,6 +136,10 @@ def _centers(model: Any, d: int) -> Floats | None:
 
 def _labels(model: Any, X: Any, rows: Any, centers: Floats | None, index: Ints) -> Ints:
     """The cluster of every row, by its nearest center if the centers decide it."""
+    of_fit = capabilities_of(model).labels_of_fit if hasattr(model, "predict") else None
+    known = None if of_fit is None else of_fit(X)
+    if known is not None and len(known) == rows.shape[0]:
+        return known
     if centers is not None:
         return labelling.nearest(rows, centers, getattr(model, "n_threads", None), None)
     own = getattr(model, "labels_", None)

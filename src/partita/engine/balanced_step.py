@@ -98,7 +98,7 @@ def best_balanced(
         inner = LloydStep(source, k, options.geometry)
         return BalancedStep(inner, LimitedAssignment(source, k, limits, ranks))
 
-    fit, step = run_all(starts, options, new_step, lambda step: None)
+    fit, step = run_all(starts, options, new_step, lambda step: step.assignment.release())
     centers = fit.centers.plain.astype(source.dtype)
     returned = Centers(centers.astype(np.float64), np.zeros(source.d))
     step.assign(returned)

@@ -10,11 +10,14 @@ from partita._common.array_types import Floats, Ints
 from partita._common.exact_sum import exact_total
 from partita._kernels import kernels
 from partita.centers import Centers
-from partita.source.protocol import Source
+from partita.source.protocol import Source, batch_of
 
 MAX_COST = 1e300  # sums and differences of some costs must stay finite
-MIN_LIST_ROWS, MAX_LIST_ROWS = 8, 256  # kept in order for a pair of clusters: changes only the time
-ROWS_PER_LISTED_ROW = 40
+MIN_LIST_ROWS, MAX_LIST_ROWS = (
+    8,
+    1024,
+)  # kept in order for a pair of clusters: changes only the time
+ROWS_PER_LISTED_ROW = 10
 MAX_CALL_WORK = 1 << 26  # between two looks at interrupts, in steps of about a nanosecond
 REBUILD_SHARE = 64  # one path in so many fills a list again, which reads all labels
 MIN_RELATIVE_DECREASE = 2.0**-46  # of the costs of rows that move: less may be rounding
@@ -46,50 +49,56 @@ class LimitedAssignment:
     """
 
     def __init__(self, source: Source, k: int, limits: SizeLimits, ranks: Ints) -> None:
-        self._source, self._limits = source, limits
-        self._weight = source.weights.unless_equal()
-        self._counted = slice(None) if self._weight is None else np.flatnonzero(self._weight)
+        weight = source.weights.unless_equal()
+        self._n, self._k, self._source = source.n, k, source
+        self._weight, self._idle = weight, np.empty(0, np.intp)
+        self._counted: slice | Ints = slice(None)
+        if weight is not None and not weight.all():
+            self._idle, self._counted = np.flatnonzero(weight == 0), np.flatnonzero(weight)
+            self._source = batch_of(source, self._counted)
+            self._weight = weight[self._counted]
+            self._idle_source = batch_of(source, self._idle)
+        m = self._source.n
         self._rank = _renumbered(ranks[self._counted])
-        self._labels = np.full(len(self._rank), -1, np.int32)  # of the rows that count
-        self._costs = np.empty((k, len(self._rank)))
+        self._labels = np.full(m, -1, np.int32)  # of the rows that count
+        self._costs = np.empty((0, k))
         self._low, self._high = (
-            np.full(k, min(limit, len(self._rank)), np.int64) for limit in (limits.low, limits.high)
+            np.full(k, min(limit, m), np.int64) for limit in (limits.low, limits.high)
         )
         self.prices = np.zeros(k)  # of a place in each cluster: > 0 at `high`, < 0 at `low`
         self.paths = 0  # that limits took so far
 
     def assign(self, centers: Centers) -> Ints:
         """Return the labels (n,) of all rows."""
-        idle = self._measure(centers)
+        self._measure(centers)
         labels, prices = self._labels.copy(), np.append(self.prices, 0.0)
         self._solve(labels, prices)
         if self._is_better(labels):
             self._labels = labels
         self.prices = prices[:-1] - prices[-1]
-        if self._weight is None:
+        if not len(self._idle):
             return self._labels.copy()
-        idle[self._counted] = self._labels
-        return idle
+        out, idle = np.empty(self._n, np.int32), np.full(len(self._idle), -1, np.int32)
+        self._idle_source.assign(centers, idle, None)
+        out[self._counted], out[self._idle] = self._labels, idle
+        return out
 
-    def _measure(self, centers: Centers) -> Ints:
-        """Set the costs (k, m) of the rows that count; return the nearest center (n,) of others."""
-        source, zero = self._source, np.zeros(self._source.n, np.int32)
-        values = np.ascontiguousarray(centers.values)
-        nearest, closest = zero.copy(), np.full(source.n, np.inf)
-        for j in range(len(values)):
-            squares = source.own_distances(Centers(values[j : j + 1], centers.origin), zero)
-            if self._weight is None:
-                self._costs[j] = squares
-                continue
-            with np.errstate(over="ignore"):
-                np.multiply(squares[self._counted], self._weight[self._counted], self._costs[j])
-            nearest[squares < closest] = j
-            np.minimum(closest, squares, out=closest)
+    def release(self) -> None:
+        """Free the memory of the costs until they are needed again."""
+        self._costs = np.empty((0, self._k))
+
+    def _measure(self, centers: Centers) -> None:
+        """Set the costs (m, k) of the rows that count."""
+        if not len(self._costs):
+            self._costs = np.empty((self._source.n, self._k))
+        self._source.squares(centers, self._costs)
+        with np.errstate(over="ignore"):
+            if self._weight is not None:
+                np.multiply(self._costs, self._weight[:, None], out=self._costs)
         np.minimum(self._costs, MAX_COST, out=self._costs)
-        return nearest
 
     def _solve(self, labels: Ints, prices: Floats) -> None:
-        k, m = self._costs.shape
+        m, k = self._costs.shape
         problem = kernels.Transport(
             self._costs, self._rank, self._low, self._high, labels, prices, list_rows(m, k)
         )
@@ -106,7 +115,7 @@ class LimitedAssignment:
         if len(labels) and self._labels[0] < 0:
             return True
         moved = np.flatnonzero(labels != self._labels)
-        before, after = self._costs[self._labels[moved], moved], self._costs[labels[moved], moved]
+        before, after = self._costs[moved, self._labels[moved]], self._costs[moved, labels[moved]]
         decrease = exact_total(np.concatenate([before, -after]))
         return decrease > MIN_RELATIVE_DECREASE * exact_total(before)
 

@@ -9,23 +9,30 @@ from typing import Any, ClassVar
 import numpy as np
 
 from partita._common import parameters as accept
+from partita._common.array_types import Ints
 from partita._common.parameters import Got, Rule, must_be
 from partita._common.text import plural
 from partita._common.threads import Workers
 from partita.empty_clusters import POLICIES
 from partita.engine.balanced_step import best_balanced
 from partita.engine.limited_assignment import SizeLimits
-from partita.estimators.capabilities import BOUNDS, CELLS, Capabilities, Replay
+from partita.estimators import validation
+from partita.estimators.capabilities import BOUNDS, CELLS, REFIT, SWEEP, Capabilities, Replay
 from partita.estimators.center_clusterer import CenterClusterer, EuclideanClusterer
 from partita.estimators.lazy_blocks import is_partitioned
 from partita.estimators.lloyd_parameters import LloydParameters
 from partita.estimators.saved_state import FieldReader
 from partita.halting import Halt
 from partita.source.protocol import Source
+from partita.source.row_ranks import rows_hash
 from partita.trace import Callback
 
 SIZE = accept.optional(accept.integer(1), "It is a number of rows.")
 NOT_NEAREST = "limits on sizes keep some rows from their nearest center"
+LIMITS_OF_ONE_K = (
+    "limits on sizes that suit one number of clusters do not suit others, nor halves of the rows"
+)
+LIMITS_OF_ALL_ROWS = "limits on sizes are about all rows, not about samples of them"
 NO_BOUNDS = "no lower bounds are known that take limits on sizes into account"
 IN_MEMORY = "rows in memory"
 PARTITIONS_ADVICE = "Fit a part of the rows in memory; `predict` labels rows in partitions."
@@ -74,6 +81,9 @@ class BalancedKMeans(EuclideanClusterer):
         for one more row (or for one less) would lower J, at these centers, by at most this. Every
         row is in the cluster of its least weight · squared distance + price, which proves that the
         labels are optimal.
+    rows_hash_ : str
+        What tells the rows of the fit from others: reports, plots and `diagnose` show these in the
+        clusters of `labels_`, and other rows as `predict` labels them.
     n_iter_, start_, trace_, stopped_by_, paths_, stats_, membership_, n_features_in_, \
 feature_names_in_
         As in `KMeans`.
@@ -104,15 +114,19 @@ feature_names_in_
     n_threads: int | None = None
     memory_limit: float | None = None
 
-    _saved_attributes = ("cluster_centers", "start", "cluster_sizes", "prices")
+    _saved_attributes = ("cluster_centers", "start", "cluster_sizes", "prices", "rows_hash")
 
     def __partita_capabilities__(self) -> Capabilities:
         offered = super().__partita_capabilities__()
-        lacks = {**offered.lacks, CELLS: NOT_NEAREST, BOUNDS: NO_BOUNDS}
-        if hasattr(self, "start_"):
-            lacks = {CELLS: NOT_NEAREST, BOUNDS: NO_BOUNDS}
+        lacks = {CELLS: NOT_NEAREST, BOUNDS: NO_BOUNDS}
+        if self.size_min is not None or self.size_max is not None:
+            lacks |= {SWEEP: LIMITS_OF_ONE_K, REFIT: LIMITS_OF_ALL_ROWS}
+        if not hasattr(self, "start_"):
+            lacks |= offered.lacks
+        else:
             offered = replace(offered, replay=Replay.from_centers(self))
-        return replace(offered, lacks=lacks, facts=self._facts)
+        labels = self._labels_of_fit
+        return replace(offered, lacks=lacks, labels_of_fit=labels, facts=self._facts)
 
     def _facts(self) -> list[tuple[str, str]]:
         low, high = int(self.cluster_sizes_.min()), int(self.cluster_sizes_.max())
@@ -121,6 +135,15 @@ feature_names_in_
         wanted = f" ({' and '.join(limits)} were asked for)" if limits else ""
         return [("Sizes", f"{low} to {plural(high, 'row')} in a group{wanted}")]
 
+    def _labels_of_fit(self, X: Any) -> Ints | None:
+        """The labels within the limits, if X are the rows of the fit."""
+        rows = validation.check_new_rows(self, X)
+        if not hasattr(self, "labels_") or rows.shape[0] != len(self.labels_):
+            return None
+        with Workers(1) as workers:
+            is_same = rows_hash(validation.make_source(rows, None, workers)) == self.rows_hash_
+        return np.asarray(self.labels_) if is_same else None
+
     def _rules(self) -> Mapping[str, Rule]:
         return BalancedParameters.rules
 
@@ -128,6 +151,7 @@ feature_names_in_
         k = super()._restore_own(saved, d)
         self.cluster_sizes_ = saved.ints("cluster_sizes", (k,), 0, 2**62).astype(np.int64)
         self.prices_ = saved.floats("prices", (k,))
+        self.rows_hash_ = saved.text("rows_hash")
         return k
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> BalancedKMeans:
@@ -142,6 +166,7 @@ feature_names_in_
             limits = parameters.limits_for(data.source, data.memory)
             options = self._lloyd_options(data, parameters)
             starts = self._starts(data, parameters, options)
+            self.rows_hash_ = rows_hash(data.source)
             run, self.prices_ = best_balanced(data.source, starts, options, limits)
         counted = run.labels if data.weight is None else run.labels[data.weight > 0]
         self.cluster_sizes_ = np.bincount(counted, minlength=parameters.k)
@@ -184,8 +209,10 @@ class BalancedParameters(LloydParameters):
         """Return the limits for these rows; sizes within them must add up, and memory suffice."""
         weight, k = source.weights.unless_equal(), self.k
         n = source.n if weight is None else int(np.count_nonzero(weight))
-        rows = plural(n, "row") + ("" if weight is None else " of positive weight")
-        what = f"for {rows} in {plural(k, 'cluster')}"
+        rows = f"n_samples={n}"
+        if n < source.n:
+            rows = f"{plural(n, 'row')} of positive weight"
+        what = f"with {rows} and n_clusters={k}"
         if self.low * k > n:
             advice = "Lower size_min or n_clusters."
             raise must_be("size_min", f"at most {n // k} {what}", self.low, advice)

@@ -27,6 +27,7 @@ METRIC = "metric"  # silhouettes can compare rows by `metric`
 MERGES = "merges"  # merging two clusters has a cost
 REPLAY = "replay"  # the fit can be repeated iteration by iteration
 COMPLETE = "complete rows"  # every distance is over all features
+SWEEP = "sweep"  # the model can be fitted with any number of clusters, and to some of the rows
 BOUNDS = "certificates"  # lower bounds of the objective are known
 
 # By the kind of start that `init` accepts, the attribute of a fit that is one
@@ -96,6 +97,8 @@ class Capabilities:
     assumes_means: bool = False  # data must show that centers are means
     # X -> labels (n,), and what each cluster would add to J (n, k), lowest at the label
     costs: Callable[[Any], tuple[Array, Floats]] | None = None
+    # X -> the labels of the fit if X are its rows, else None; where `predict` may give others
+    labels_of_fit: Callable[[Any], Ints | None] | None = None
     # X -> distances (n, k); of inner products (X, diagonal) -> distances
     distances: Callable[..., Floats] | None = None
     # -> distances (k,) of a row that has nothing in common with a cluster, if there is such a bound

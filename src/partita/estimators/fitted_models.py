@@ -74,7 +74,7 @@ def label_rows(model: Any, X: Any, sample_weight: Any = None) -> LabelledRows:
         rows = rows.astype(np.float32)  # elsewhere these are converted block by block
     checked = validation.check_weights(sample_weight, rows.shape[0])
     weight = np.ones(rows.shape[0]) if checked is None else checked
-    labels = np.asarray(model.predict(X))
+    labels = own_labels(model, X)
     k = count_clusters(model)
     if capabilities_of(model).geometry is SPHERICAL:
         with Workers(validation.check_threads(getattr(model, "n_threads", None))) as workers:
@@ -93,6 +93,13 @@ def complete_rows(model: Any, rows: Any) -> Any:
     """
     complete = capabilities_of(model).complete
     return rows if complete is None else complete(rows)
+
+
+def own_labels(model: Any, X: Any) -> Array:
+    """Return the labels of the fit for its own rows, those that `predict` gives for others."""
+    of_fit = capabilities_of(model).labels_of_fit
+    labels = None if of_fit is None else of_fit(X)
+    return np.asarray(model.predict(X) if labels is None else labels)
 
 
 def unwrap_pipeline(model: Any, X: Any = None) -> tuple[Any, Any, Any]:

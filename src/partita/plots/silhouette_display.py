@@ -21,6 +21,7 @@ from partita.estimators.fitted_models import (
     capabilities_of,
     check_fitted,
     count_clusters,
+    own_labels,
     unwrap_pipeline,
 )
 from partita.estimators.medoids.metric import check_metric
@@ -71,7 +72,7 @@ class SilhouetteDisplay(Display):
                 "SilhouetteDisplay.from_labels(distances, model.labels_, metric='precomputed')."
             )
         rows = rows_for(model, X, "silhouettes")
-        labels, metric = np.asarray(model.predict(X)), capabilities.metric
+        labels, metric = own_labels(model, X), capabilities.metric
         if takes_categories(model):
             assert capabilities.pairs is not None
             rows, metric = capabilities.pairs(rows)

@@ -11,7 +11,7 @@ from partita._common.array_types import Floats, Ints
 from partita._common.number_arrays import as_any_array
 from partita._common.parameters import Got, must_be
 from partita.estimators import validation
-from partita.estimators.fitted_models import capabilities_of, complete_rows
+from partita.estimators.fitted_models import capabilities_of, complete_rows, own_labels
 from partita.estimators.table_rows import rows_for
 from partita.source.category_column import CategoryColumn
 from partita.source.column_table import ColumnTable
@@ -58,7 +58,8 @@ def checked_table(model: Any, X: Any, original: Any) -> tuple[ColumnTable, Float
 
 def checked_labels(model: Any, rows: Any, given: Any, k: int) -> Ints:
     """Return the cluster of every row, -1 where it is none of the model's."""
-    labels = check_numbers("labels", model.predict(rows) if given is None else given, rows.shape[0])
+    labels = own_labels(model, rows) if given is None else given
+    labels = check_numbers("labels", labels, rows.shape[0])
     return np.where((labels >= 0) & (labels < k), labels, -1).astype(np.intp)
 
 

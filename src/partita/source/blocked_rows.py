@@ -297,6 +297,14 @@ class BlockedRows(ABC):
         self._reduce(2 * self.d, run)
         return out
 
+    def squares(self, centers: Centers, out: Floats) -> None:
+        values = np.ascontiguousarray(centers.values)
+
+        def run(rows: slice, block: Array, _: None, crew: Any) -> None:
+            kernels.squares(block, values, centers.origin, out[rows], crew)
+
+        self._reduce(len(values) * self.d, run)
+
     def own_cost(self, centers: Centers, labels: Ints) -> float:
         values, weight = np.ascontiguousarray(centers.values), self.weights.unless_equal()
         if is_small(self.n, 2 * self.d):

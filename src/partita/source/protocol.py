@@ -49,6 +49,9 @@ class Source(Protocol):
     def own_distances(self, centers: Centers, labels: Ints) -> Floats:
         """Squared distance D64 (n,) of every row to the center of its label."""
 
+    def squares(self, centers: Centers, out: Floats) -> None:
+        """Set out (n, k) to squared distances D64 of every row to every center."""
+
     def lower_distances(self, centers: Centers, first: int, closest: Floats, labels: Ints) -> None:
         """Lower `closest` (n,) to D64 of the nearest center, in place, in one pass.
 

@@ -1,4 +1,4 @@
-"""An order of rows by their values, which does not depend on the order in which they are given."""
+"""Hashes of rows: an order by their values, and whether other rows are the same."""
 
 from __future__ import annotations
 
@@ -18,13 +18,23 @@ def row_ranks(source: Source) -> Ints:
 
     The order is that of a hash. Two rows that differ have the same hash with a probability of 2⁻⁶⁴.
     """
-    hashes = _sparse_hashes(source) if isinstance(source, SparseSource) else _dense_hashes(source)
+    hashes = _row_hashes(source)
     weight = source.weights.unless_equal()
     if weight is not None:
-        hashes += _mixed(weight) * _odd_factors(source.d + 1)[-1]
+        hashes += _mixed(weight / weight.max()) * _odd_factors(source.d + 1)[-1]
     ranks = np.empty(source.n, np.int32)
     ranks[np.argsort(hashes, kind="stable")] = np.arange(source.n, dtype=np.int32)
     return ranks
+
+
+def rows_hash(source: Source) -> str:
+    """Return 16 digits that tell all rows, in their order, from others; sparse or dense."""
+    hashes = _scrambled(_row_hashes(source)) * _odd_factors(source.n)
+    return f"{int(hashes.sum(dtype=np.uint64)):016x}"
+
+
+def _row_hashes(source: Source) -> Array:
+    return _sparse_hashes(source) if isinstance(source, SparseSource) else _dense_hashes(source)
 
 
 def _dense_hashes(source: Source) -> Array:

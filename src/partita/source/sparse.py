@@ -175,6 +175,11 @@ class SparseSource:
         walk_blocks(self.workers, self.n, 8 * self._stored, begin)
         return out
 
+    def squares(self, centers: Centers, out: Floats) -> None:
+        for j in range(len(centers.values)):
+            one = Centers(centers.values[j : j + 1], centers.origin)
+            out[:, j] = self.own_distances(one, np.zeros(self.n, np.int32))
+
     def take_rows(self, rows: Ints) -> Floats:
         return np.asarray(self.rows[rows].toarray(), dtype=np.float64)
 
