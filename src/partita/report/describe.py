@@ -45,6 +45,8 @@ class Description:
         The names of the features.
     profile : GroupProfile or None
         Typical values, means and quartiles by group and feature; None without features.
+    missing : float
+        The share of values that are missing, and left out by the model.
     """
 
     sentence: str
@@ -54,6 +56,7 @@ class Description:
     groups: tuple[GroupSummary, ...]
     features: tuple[str, ...]
     profile: GroupProfile | None
+    missing: float = 0.0
 
     def __len__(self) -> int:
         return len(self.groups)
@@ -93,13 +96,18 @@ class Description:
         return f"<Description: {self.sentence}>"
 
     def __str__(self) -> str:
-        lines = [f"{self.sentence}.", *([self.reason] if self.reason else [])]
+        lines = [f"{self.sentence}.", *self._remarks]
         for group in self.by_size:
             head = f"{group.number}  {group.name}: {share_text(group.share)}, "
             lines += ["", f"{head}{count_text(group.size, 'row')}"]
             for text in _texts(group):
                 lines.append(textwrap.fill(text, _TEXT_COLUMNS, **_INDENT))
         return "\n".join(lines)
+
+    @property
+    def _remarks(self) -> list[str]:
+        share = f"{share_text(self.missing)} of the values are missing; only the others count."
+        return [text for text in (self.reason, share if self.missing else "") if text]
 
     def _repr_html_(self) -> str:
         """HTML for notebooks; everything that comes from the data is escaped."""
@@ -111,7 +119,7 @@ class Description:
         )
         head = "".join(f"<th>{name}</th>" for name in ("group", "name", "share", "rows", ""))
         return (
-            f"<p><b>{escape(self.sentence)}.</b> {escape(self.reason)}</p>"
+            f"<p><b>{escape(self.sentence)}.</b> {escape(' '.join(self._remarks))}</p>"
             f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
         )
 
@@ -195,6 +203,7 @@ def describe(
         described.groups,
         data.names if described.profile is not None else (),
         described.profile,
+        data.left_missing / max(1, np.size(data.given_rows)),
     )
 
 

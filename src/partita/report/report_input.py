@@ -198,6 +198,7 @@ class ReportInput:
     model: Any  # without the names of columns
     k: int
     rows: Any  # (n, d) as clustered, dense or CSR; or a matrix in their place
+    given_rows: Any  # the same with NaN where the model sees a missing value
     original: Any  # (n, d) in the user's units
     names: tuple[str, ...]  # of the features, as they are shown
     labels: Ints  # (n,); −1 for rows without a cluster
@@ -227,6 +228,11 @@ class ReportInput:
     def n(self) -> int:
         """The number of rows."""
         return len(self.labels)
+
+    @property
+    def left_missing(self) -> int:
+        """The number of missing values that the model leaves out."""
+        return 0 if self.given_rows is self.rows else int(np.isnan(self.given_rows).sum())
 
     @property
     def rows_of_fit(self) -> int:
@@ -319,7 +325,7 @@ def check_input(fitted: Fitted) -> ReportInput:
     given, fitted = fitted, _unwrapped(fitted)
     check_fitted(fitted.model)
     is_matrix = capabilities_of(fitted.model).takes_matrix
-    rows, original = _checked_rows(fitted, is_matrix)
+    given_rows, rows, original = _checked_rows(fitted, is_matrix)
     names = feature_names(fitted.model, fitted.X, original.shape[1], fitted.names, "names")
     n = rows.shape[0]
     model = without_feature_names(fitted.model)
@@ -343,6 +349,7 @@ def check_input(fitted: Fitted) -> ReportInput:
         model=model,
         k=k,
         rows=rows,
+        given_rows=given_rows,
         original=original,
         names=tuple(safe_line(name) for name in names),
         labels=labels,
@@ -376,8 +383,8 @@ def _checked_numbers(name: str, values: Any, n: int) -> Floats:
     return numbers.astype(np.float64)
 
 
-def _checked_rows(fitted: Fitted, is_matrix: bool) -> tuple[Any, Any]:
-    """The rows as clustered and in the user's units; a matrix must be that of the fit."""
+def _checked_rows(fitted: Fitted, is_matrix: bool) -> tuple[Any, Any, Any]:
+    """The rows as given, without gaps, and in the user's units; a matrix is that of the fit."""
     rows = validation.as_rows(fitted.X, "a report")
     n = len(fitted.model.labels_) if is_matrix and hasattr(fitted.model, "labels_") else None
     if n not in (None, rows.shape[0]):
@@ -385,14 +392,14 @@ def _checked_rows(fitted: Fitted, is_matrix: bool) -> tuple[Any, Any]:
         raise must_be("X", wanted, Got(f"an array of shape {rows.shape}"))
     given, rows = rows, complete_rows(fitted.model, rows)
     if fitted.original is None:
-        return rows, given
+        return given, rows, given
     original = validation.as_rows(fitted.original, "a report", "original")
     if original.shape != rows.shape:
         raise ValueError(
             f"`original` must have the shape of X, {rows.shape}, got {original.shape}. It "
             "holds the same rows in other units."
         )
-    return rows, original
+    return given, rows, original
 
 
 def _checked_labels(model: Any, rows: Any, given: Any, k: int) -> Ints:
