@@ -13,7 +13,15 @@ from partita.tables import Scaling, Selection, Table, TableError, fit_auto, sele
 
 MAX_COMMAS_IN_NAME = 7  # of a column in a list
 # those for which a shift or a change of units keeps the meaning of distances
-SCALABLE_KERNELS = (None, "rbf", "laplacian", "polynomial", "sigmoid", "linear")
+SCALABLE_KERNELS = (
+    None,
+    "rbf",
+    "laplacian",
+    "polynomial",
+    "sigmoid",
+    "linear",
+    "nearest_neighbors",
+)
 SCALABLE_METRICS = (None, "euclidean", "sqeuclidean", "manhattan", "chebyshev")
 
 
