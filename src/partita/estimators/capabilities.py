@@ -27,6 +27,7 @@ METRIC = "metric"  # silhouettes can compare rows by `metric`
 MERGES = "merges"  # merging two clusters has a cost
 REPLAY = "replay"  # the fit can be repeated iteration by iteration
 BOUNDS = "certificates"  # lower bounds of the objective are known
+ALL_ROWS = "all rows"  # J and the summaries count every row of the fit
 
 # By the kind of start that `init` accepts, the attribute of a fit that is one
 WARM_STARTS = {
