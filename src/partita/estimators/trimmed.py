@@ -44,6 +44,8 @@ TRIM = Rule(
 )
 NO_BOUNDS = "no lower bounds are known of a sum that leaves rows out"
 LEAVES_OUT = "its clusters and its cost leave rows out"
+MIN_STARTS, MAX_STARTS = 4, 24  # by default
+STARTED_CENTERS = 600  # of all these starts
 IN_MEMORY = "rows in memory"
 PARTITIONS_ADVICE = "Fit a part of the rows in memory; `predict` labels rows in partitions."
 
@@ -242,11 +244,13 @@ class TrimmedParameters(LloydParameters):
     """Checked parameters of `TrimmedKMeans`."""
 
     rules: ClassVar[Mapping[str, Rule]] = {**LloydParameters.rules, "trim": TRIM}
-    spread_runs = random_runs = 24
+    random_runs = MAX_STARTS
 
     def __init__(self, model: Any) -> None:
         super().__init__(model)
         self.trim = float(model.trim)
+        # of many clusters, one start more or less spoils few
+        self.spread_runs = max(MIN_STARTS, min(MAX_STARTS, STARTED_CENTERS // self.k))
 
     @property
     def table(self) -> dict[str, Start]:

@@ -26,13 +26,20 @@ def own_lengths(source: Source, centers: Centers, labels: Ints) -> Floats:
         doubtful = np.arange(source.n)
     else:
         doubtful = np.flatnonzero(~(lengths <= MAX_LENGTH))
-    for part in row_slices(len(doubtful), source.d):
-        rows = doubtful[part]
-        lengths[rows] = _scaled_lengths(source.take_rows(rows), centers, labels[rows])
+    lengths[doubtful] = scaled_lengths(source, centers, labels, doubtful)
     return lengths
 
 
-def _scaled_lengths(rows: Floats, centers: Centers, labels: Ints) -> Floats:
+def scaled_lengths(source: Source, centers: Centers, labels: Ints, which: Ints) -> Floats:
+    """The same of some rows (m,), each scaled first."""
+    lengths = np.empty(len(which))
+    for part in row_slices(len(which), source.d):
+        rows = which[part]
+        lengths[part] = _lengths_of(source.take_rows(rows), centers, labels[rows])
+    return lengths
+
+
+def _lengths_of(rows: Floats, centers: Centers, labels: Ints) -> Floats:
     with np.errstate(over="ignore"):  # of numbers next to the largest double
         gap = (rows - centers.origin) - centers.values[labels]
     exponent = np.frexp(np.abs(gap).max(axis=1))[1]
