@@ -11,6 +11,7 @@ from partita._common.array_types import Array, Floats, Ints
 from partita._common.exact_sum import exact_total
 
 SLACK = 1e-9  # of the weight to leave out: 0.29 · 100 rows are 29 rows, not 28.999…
+FEW_ROWS = 64  # that are sorted
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,22 @@ def _threshold(distance: Floats, weight: Floats | None, surplus: float) -> float
     if weight is None:
         place = max(len(distance) - 1 - int(limit), 0)
         return float(np.partition(distance, place)[place])
+    beyond = 0.0  # the weight of rows farther than those that are left
+    while len(distance) > FEW_ROWS:
+        middle = np.partition(distance, len(distance) // 2)[len(distance) // 2]
+        parts = [distance > middle, distance == middle, distance < middle]
+        for part in parts:
+            heavier = beyond + exact_total(weight[part])
+            if heavier > limit or part is parts[-1]:
+                break
+            beyond = heavier
+        if part is parts[1] or not part.any():  # then rounding kept the sum from the limit
+            return float(middle)
+        distance, weight = distance[part], weight[part]
+    return _threshold_of_few(distance, weight, limit - beyond)
+
+
+def _threshold_of_few(distance: Floats, weight: Floats, limit: float) -> float:
     order = np.argsort(-distance, kind="stable")
     heavier = np.cumsum(weight[order]) > limit
     # the sum may be rounded down to the limit: then all weight but that of the last row is beyond

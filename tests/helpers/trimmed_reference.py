@@ -5,18 +5,21 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+from hypothesis import reject
 
 
 def cut(distance, weight, trim):
     """With which share of its weight each row counts, the farthest rows first to go."""
     share, left = np.ones(len(distance)), trim * weight.sum()
     for level in np.unique(distance)[::-1]:
+        if left <= 1e-9:
+            break
         at = distance == level
         gone = min(1.0, left / weight[at].sum()) if weight[at].any() else 1.0
         share[at] = 0.0 if gone > 1 - 1e-9 else 1 - gone
         left -= gone * weight[at].sum()
-        if left <= 1e-9:
-            break
+    if trim:  # rows of weight 0 are left out beyond the farthest row that counts
+        share[distance > distance[(share > 0) & (weight > 0)].max()] = 0.0
     return share
 
 
@@ -27,6 +30,9 @@ def concentrate(rows, weight, centers, trim, iterations):
         squares = ((rows[:, None] - centers) ** 2).sum(axis=2)
         labels, distance = squares.argmin(axis=1), np.sqrt(squares.min(axis=1))
         share = cut(distance, weight, trim)
+        border = distance[(share > 0) & (weight > 0)].max()
+        if len(np.unique(rows[np.abs(distance - border) < 1e-9 * border], axis=0)) > 1:
+            reject()  # rounding decides which of several rows is farther
         mass = weight * share
         costs.append((mass * squares.min(axis=1)).sum())
         if any(mass[labels == j].sum() == 0 for j in range(len(centers))):

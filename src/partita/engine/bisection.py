@@ -6,14 +6,16 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
-from partita._common.exact_sum import exact_total, exact_totals
+from partita._common.exact_sum import exact_total
 from partita._common.text import plural
 from partita.engine.lloyd import LloydOptions, stop_reason_after
 from partita.engine.restarts import LabelledRun, best_of
+from partita.engine.scaled_cost import ScaledCost, cluster_costs
 from partita.engine.split_tree import SplitTree, leaves_of, returned_centers
 from partita.halting import Halt, MaxIter, StopReason
 from partita.observers import RunStart, announce
@@ -30,13 +32,18 @@ class Leaf:
     rows: Ints | None  # None: all
     center: Floats  # (d,) in the dtype of the data
     stats: ClusterStats  # of this one cluster
-    cost: float  # of its rows at the center
+    scaled_cost: ScaledCost  # of its rows at the center
     is_final: bool = False  # it cannot be split: all its rows are equal
 
+    @property
+    def cost(self) -> float:
+        """The same; it may be infinite."""
+        return float(self.scaled_cost)
 
-Score = Callable[[Leaf], float]
+
+Score = Callable[[Leaf], Any]  # a key that is compared
 SCORES: dict[str, Score] = {
-    "biggest_inertia": lambda leaf: leaf.cost,
+    "biggest_inertia": lambda leaf: leaf.scaled_cost.order,
     "largest_cluster": lambda leaf: float(leaf.stats.weight[0]),
 }
 
@@ -98,7 +105,8 @@ class _GrowingTree:
         self._trace: list[Progress] = []
         zero = np.zeros((1, source.d))
         run = best_of(source, [lambda: zero], options.run(1, 0.0, options.memory))
-        root = Leaf(0, None, run.centers[0], run.stats, run.inertia)
+        cost = cluster_costs(source, returned_centers(run.centers), run.labels)[0]
+        root = Leaf(0, None, run.centers[0], run.stats, cost)
         self._nodes, self._leaves = [root], [root]  # the leaves from left to right
 
     def why_complete(self) -> StopReason | None:
@@ -116,7 +124,7 @@ class _GrowingTree:
         place, before = self._leaves.index(leaf), self._cost()
         halves, run = self._halves(leaf)
         if halves is None:
-            final = Leaf(leaf.node, leaf.rows, leaf.center, leaf.stats, leaf.cost, True)
+            final = Leaf(leaf.node, leaf.rows, leaf.center, leaf.stats, leaf.scaled_cost, True)
             self._leaves[place] = self._nodes[leaf.node] = final
             return None
         self._leaves[place : place + 1] = halves
@@ -131,22 +139,22 @@ class _GrowingTree:
         source, options, memory = self._source, self._options, self._options.memory
         if leaf.rows is not None:
             source, memory = batch_within(source, leaf.rows, memory)
-        spread = math.sqrt(leaf.stats.sse[0] / (leaf.stats.weight[0] * source.d))
+        cost = leaf.scaled_cost
+        spread = math.sqrt(cost.value / float(leaf.stats.weight[0]) / source.d) / cost.scale
         run = best_of(
             source, options.starts(source, leaf.rows, memory), options.run(2, spread, memory)
         )
         if len(run.centers) < 2 or not run.stats.weight.all():
             return None, run
-        squares = source.own_distances(returned_centers(run.centers), run.labels)
-        costs = self._unit * exact_totals(squares, run.labels, 2, source.weights.unless_equal())
-        if not costs.sum() < leaf.cost:
+        costs = cluster_costs(source, returned_centers(run.centers), run.labels)
+        if not (costs[0] + costs[1]).order < cost.order:
             return None, run
         node, halves = len(self._nodes), []
         for j in (0, 1):
             rows: Ints = np.flatnonzero(run.labels == j)
             rows = rows if leaf.rows is None else leaf.rows[rows]
             halves.append(
-                Leaf(node + j, rows, run.centers[j], run.stats.take([j]), float(costs[j]))
+                Leaf(node + j, rows, run.centers[j], run.stats.take([j]), costs[j])
             )
         return halves, run
 

@@ -21,7 +21,8 @@ from partita.stats import ClusterStats
 SAMPLE_ROWS = 1 << 12  # of more rows, a sample decides between starts; or
 SAMPLE_ROWS_PER_CLUSTER = 1 << 6
 SHORT_RUN = 3  # iterations, after which starts are compared
-FINALISTS = 4  # runs that go on to the end
+MAX_FINALISTS = 4  # runs that go on to the end
+STARTS_PER_FINALIST = 3
 
 
 def sample_of(source: Source, k: int, rng: np.random.Generator) -> tuple[Source, Ints | slice]:
@@ -49,7 +50,8 @@ def promising_starts(
         return list(starts)
     short = replace(_quiet(options), halt=MaxIter(SHORT_RUN))
     ranked = sorted((_run(sample, start, short, trim)[0], i) for i, start in enumerate(starts))
-    best = [starts[i] for _, i in ranked[:FINALISTS]]
+    finalists = max(1, min(MAX_FINALISTS, len(starts) // STARTS_PER_FINALIST))
+    best = [starts[i] for _, i in ranked[:finalists]]
     if sample is source:
         return best
     runs = [_run(sample, start, _quiet(options), trim) for start in best]

@@ -9,16 +9,16 @@ import numpy as np
 from partita._common.array_types import Floats, Ints
 from partita.centers import Centers
 from partita.empty_clusters import FarRows, count_members, farthest_rows
+from partita.engine.left_out_rows import LeftOutRows, difference
 from partita.engine.lloyd_step import LloydStep
 from partita.geometry import BestCenters, Update
-from partita.moments import Moments
 from partita.source.blocks import stats_by_long_sums
+from partita.source.own_lengths import own_lengths
 from partita.stats import ClusterStats
 from partita.trace import Pass
 from partita.trimming import NOTHING, cut_farthest, outside_labels
 
 GUESSED_SHARE = 0.9  # of the last threshold: rows beyond it are candidates of the next cut
-MAX_ROWS_SUBTRACTED = 1 << 14  # at a time
 
 
 class TrimmedStep:
@@ -33,9 +33,9 @@ class TrimmedStep:
         self._inner, self.source, self._trim = inner, inner.source, trim
         self._weight = inner.source.weights.unless_equal()
         self._is_exact = not inner.source.survey().beyond_grid
-        self._unlabelled = np.full(inner.source.n, -1, np.int32)
+        self._left_out = LeftOutRows(inner.source)
         self.cut = NOTHING
-        self.labels: Ints = self._unlabelled  # −1 for rows that are left out
+        self.labels: Ints = np.full(inner.source.n, -1, np.int32)  # −1 for rows that are left out
         self._best: BestCenters  # of the last call of `stats_about`
 
     @property
@@ -61,8 +61,7 @@ class TrimmedStep:
         if not self._trim:
             self.labels = self._inner.labels
             return moved
-        squares = self.source.own_distances(centers, self._inner.labels)
-        distance = np.sqrt(squares, out=squares)
+        distance = own_lengths(self.source, centers, self._inner.labels)
         before, near = (self.labels, self.cut), GUESSED_SHARE * self.cut.threshold
         self.cut = cut_farthest(distance, self._weight, self._trim, near)
         self.labels = outside_labels(self._inner.labels, self.cut.outside)
@@ -94,26 +93,13 @@ class TrimmedStep:
             return _with_gap(self._long_stats(k), centers)
         if not len(cut.outside) and not len(cut.boundary):
             return self._inner.moments.stats_about(centers, self.source.workers.crew)
-        kept = self._without(self._inner.moments, cut.outside)
+        labels, left_out = self._inner.labels, self._left_out
+        kept = left_out.subtracted_from(self._inner.moments, labels, cut.outside)
         if not len(cut.boundary):
             return kept.stats_about(centers, self.source.workers.crew)
-        whole = self._without(kept, cut.boundary).stats()
-        part = self._sums_of(cut.boundary, k).stats().scaled(cut.share)
+        at_cut = left_out.sums_of(cut.boundary, labels, kept)
+        whole, part = difference(kept, at_cut).stats(), at_cut.stats().scaled(cut.share)
         return _with_gap(whole.merge(part), centers)
-
-    def _without(self, sums: Moments, rows: Ints) -> Moments:
-        less = self._sums_of(rows, len(sums.hi))
-        return Moments(sums.grid, sums.hi - less.hi, sums.lo - less.lo)
-
-    def _sums_of(self, rows: Ints, k: int) -> Moments:
-        """The exact sums of some rows by their clusters."""
-        sums, labels = Moments.zero(k, self._inner.moments.grid), self._inner.labels
-        rows = rows[labels[rows] >= 0]  # clusters that were dropped have taken theirs with them
-        for i in range(0, len(rows), MAX_ROWS_SUBTRACTED):
-            some = rows[i : i + MAX_ROWS_SUBTRACTED]
-            self.source.move(some, labels[some], self._unlabelled, sums)
-            self._unlabelled[some] = -1
-        return sums
 
     def _long_stats(self, k: int) -> ClusterStats:
         """The same for rows that no grid holds."""

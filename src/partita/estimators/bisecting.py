@@ -176,7 +176,6 @@ class BisectingKMeans(EuclideanClusterer):
             self._warn_if_empty(np.ones(found), k, k)
         self._keep_features(data.features)
         self._keep_run(done)
-        self.tree_ = done.tree
         labels = labels_in_file(done.labels) if isinstance(data.X, StoredRows) else done.labels
         self._keep_tree(done.tree, labels, done.inertia)
         return self
@@ -236,8 +235,6 @@ class BisectingKMeans(EuclideanClusterer):
         """Return the cluster of each row: at each split, the side of the nearer center."""
         check_is_fitted(self)
         X = validation.check_new_rows(self, X)
-        if X.shape[0] == 0:
-            return np.empty(0, np.int32)
         with labelling.finite_source(X, self.n_threads, self._names()) as source:
             return self.tree_.label_rows(source)
 
@@ -250,7 +247,7 @@ class BisectingKMeans(EuclideanClusterer):
         check_is_fitted(self)
         if is_partitioned(X):
             return -score_partitions(self, X, sample_weight)
-        squares = self._own_costs(X)[1]
+        squares = self._own_costs(validation.check_new_rows(self, X))[1]
         return -exact_total(squares, validation.check_weights(sample_weight, len(squares)))
 
     def _own_costs(self, rows: Any) -> tuple[slice, Floats]:
@@ -261,16 +258,17 @@ class BisectingKMeans(EuclideanClusterer):
 
         So a row is cheapest in its own cluster, although the tree did not compare all centers.
         """
-        labels, own = self._labels_and_squares(X)
-        costs = labelling.squares(*self._rows_and_centers(X))
+        args = self._rows_and_centers(X)
+        labels, own = self._labels_and_squares(args[0])
+        costs = labelling.squares(*args)
         least = np.nextafter(own, np.inf)[:, None]
         np.maximum(costs, least, out=costs)
         costs[np.arange(len(labels)), labels] = own
         return labels, costs
 
     def _labels_and_squares(self, X: Any) -> tuple[Ints, Floats]:
-        X = validation.check_new_rows(self, X)
-        if X.shape[0] == 0:
+        """The labels of checked rows, and squared distances to the centers of their clusters."""
+        if X.shape[0] == 0:  # a partition without rows
             return np.empty(0, np.int32), np.empty(0)
         with labelling.finite_source(X, self.n_threads, self._names()) as source:
             labels = self.tree_.label_rows(source)

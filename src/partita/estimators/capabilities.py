@@ -29,7 +29,7 @@ REPLAY = "replay"  # the fit can be repeated iteration by iteration
 COMPLETE = "complete rows"  # every distance is over all features
 SWEEP = "sweep"  # the model can be fitted with any number of clusters, and to some of the rows
 BOUNDS = "certificates"  # lower bounds of the objective are known
-SWEEP = "sweep"  # fits for several K can be compared by their costs and silhouettes
+ALL_ROWS = "all rows"  # J and the summaries count every row of the fit
 
 # By the kind of start that `init` accepts, the attribute of a fit that is one
 WARM_STARTS = {

@@ -19,6 +19,7 @@ from partita._kernels import kernels
 from partita.centers import Centers
 from partita.estimators.validation import check_finite, check_threads, make_source, source_of
 from partita.source.blocks import as_kernel_type, crew_slices, walk_blocks
+from partita.source.own_lengths import own_lengths
 from partita.source.partial_rows import PartialSource
 from partita.source.sparse import SparseSource
 
@@ -150,6 +151,16 @@ def nearest_with_squares(
         source.assign(_as_centers(centers), labels, None)
         squares: Floats = source.own_distances(_as_centers(centers), labels)
     return labels, squares
+
+
+def nearest_with_lengths(
+    X: Any, centers: Floats, n_threads: int | None, names: Any
+) -> tuple[Ints, Floats]:
+    """The label (n,) of each row by D64, and the distance (n,) to its center at any magnitude."""
+    labels, values = np.full(X.shape[0], -1, np.int32), _as_centers(centers)
+    with finite_source(X, n_threads, names) as source:
+        source.assign(values, labels, None)
+        return labels, own_lengths(source, values, labels)
 
 
 def _doubles(centers: Floats) -> Floats:

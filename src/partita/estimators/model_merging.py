@@ -10,6 +10,8 @@ import numpy as np
 from partita._common.array_types import Floats, Ints
 from partita._common.exact_sum import exact_total
 from partita._common.parameters import Got, must_be
+from partita.estimators.capabilities import ALL_ROWS
+from partita.estimators.fitted_models import capabilities_of
 from partita.estimators.validation import FEATURE_ATTRIBUTES
 from partita.geometry import Geometry
 from partita.stats import ClusterStats
@@ -33,6 +35,9 @@ def mergeable_features(model: Any, other: Any) -> dict[str, Any]:
         raise must_be("other", f"a fitted model like {kind}", _named(other), advice)
     if not hasattr(other, "stats_"):
         raise must_be("other", "fitted", _named(other), "Call its fit first.")
+    if not (capabilities := capabilities_of(other)).has(ALL_ROWS):
+        advice = f"Of a {type(other).__name__}: {capabilities.why_not(ALL_ROWS)}."
+        raise must_be("other", "a model of all its rows", _named(other), advice)
     d, theirs = model.n_features_in_, other.n_features_in_
     if theirs != d:
         raise must_be("other", f"a model of {d} features", Got(f"one of {theirs}"))

@@ -25,17 +25,18 @@ from partita.engine.trimmed_restarts import (
     sample_of,
 )
 from partita.estimators import labelling, validation
-from partita.estimators.capabilities import BOUNDS, Capabilities, Replay
+from partita.estimators.capabilities import ALL_ROWS, BOUNDS, Capabilities, Replay
 from partita.estimators.center_clusterer import CenterClusterer, EuclideanClusterer, FitInput
 from partita.estimators.lazy_blocks import is_partitioned, labels_by_blocks
 from partita.estimators.lloyd_parameters import LloydParameters
 from partita.estimators.saved_state import FieldReader
+from partita.exact_weights import as_repeats
 from partita.halting import Halt, StopReason
 from partita.init import STARTS, Start
 from partita.init.trimmed_starts import trimmed_plusplus
 from partita.source.protocol import Source
 from partita.trace import Callback, Progress
-from partita.trimming import cut_farthest, outside_labels
+from partita.trimming import SLACK, cut_farthest, outside_labels
 
 TRIM = Rule(
     ("a number from 0 to less than 1",),
@@ -44,6 +45,9 @@ TRIM = Rule(
 )
 NO_BOUNDS = "no lower bounds are known of a sum that leaves rows out"
 FARTHEST = "the farthest from every center"
+LEAVES_OUT = "its clusters and its cost leave rows out"
+MIN_STARTS, MAX_STARTS = 4, 24  # by default
+STARTED_CENTERS = 600  # of all these starts
 IN_MEMORY = "rows in memory"
 PARTITIONS_ADVICE = "Fit a part of the rows in memory; `predict` labels rows in partitions."
 
@@ -140,6 +144,8 @@ callable, array or model, default="k-means++"
         if hasattr(self, "start_"):
             lacks = {BOUNDS: NO_BOUNDS}
             offered = replace(offered, replay=Replay.from_centers(self))
+        if self.trim:
+            lacks[ALL_ROWS] = LEAVES_OUT
         return replace(
             offered,
             lacks=lacks,
@@ -207,7 +213,7 @@ callable, array or model, default="k-means++"
         `transform(X).argmin(axis=1)` is the nearest center of all rows.
         """
         check_is_fitted(self)
-        return self._labels_and_distances(X)[0]
+        return self._labels_of(*self._rows_and_centers(X))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return minus the trimmed objective of X: of these rows too, the share `trim` is left out.
@@ -220,9 +226,9 @@ callable, array or model, default="k-means++"
             raise must_be("X", IN_MEMORY, Got(f"a {type(X).__name__}"), PARTITIONS_ADVICE)
         args = self._rows_and_centers(X)
         weight = validation.check_weights(sample_weight, args[0].shape[0])
-        squares = labelling.own_squares(*args)
-        cut = cut_farthest(np.sqrt(squares), weight, float(self.trim))
-        return -cut.total(squares, weight)
+        lengths = labelling.nearest_with_lengths(*args)[1]
+        cut = cut_farthest(lengths, weight, float(self.trim))
+        return -cut.total(labelling.own_squares(*args), weight)
 
     def merge(self, other: CenterClusterer) -> TrimmedKMeans:
         """Not available: what is left out of all rows cannot be told from two fits."""
@@ -232,29 +238,32 @@ callable, array or model, default="k-means++"
         )
 
     def _costs(self, X: Any) -> tuple[Array, Floats]:
-        return self._labels_and_distances(X)[0], labelling.squares(*self._rows_and_centers(X))
+        args = self._rows_and_centers(X)
+        return self._labels_of(*args), labelling.squares(*args)
 
-    def _labels_and_distances(self, X: Any) -> tuple[Ints, Floats]:
-        labels, squares = labelling.nearest_with_squares(*self._rows_and_centers(X))
-        distance = np.sqrt(squares)
-        return outside_labels(labels, distance > self.threshold_), distance
+    def _labels_of(self, *args: Any) -> Ints:
+        """The labels of checked rows; the arguments are those of the functions of `labelling`."""
+        labels, length = labelling.nearest_with_lengths(*args)
+        return outside_labels(labels, length > self.threshold_)
 
     def _rows_that_count(self, X: Any) -> tuple[Any, Ints]:
         """The rows within the threshold, and their index in X."""
-        rows = validation.check_new_rows(self, X)
-        index = np.flatnonzero(self.predict(rows) >= 0)
-        return rows[index], index
+        args = self._rows_and_centers(X)
+        index = np.flatnonzero(self._labels_of(*args) >= 0)
+        return args[0][index], index
 
 
 class TrimmedParameters(LloydParameters):
     """Checked parameters of `TrimmedKMeans`."""
 
     rules: ClassVar[Mapping[str, Rule]] = {**LloydParameters.rules, "trim": TRIM}
-    spread_runs = random_runs = 24
+    random_runs = MAX_STARTS
 
     def __init__(self, model: Any) -> None:
         super().__init__(model)
         self.trim = float(model.trim)
+        # of many clusters, one start more or less spoils few
+        self.spread_runs = max(MIN_STARTS, min(MAX_STARTS, STARTED_CENTERS // self.k))
 
     @property
     def table(self) -> dict[str, Start]:
@@ -278,12 +287,16 @@ class TrimmedParameters(LloydParameters):
         return exact_total(source.weights.as_floats(source.n))
 
     def check_rows_left(self, source: Source) -> None:
-        """Require at least one row for each cluster, beside those that are left out."""
-        left = source.n - int(self.trim * source.n)
+        """Require at least one row for each cluster beside those that are left out.
+
+        A whole weight counts as so many rows; others count as one row on average.
+        """
+        rows = exact_total(as_repeats(source.weights.as_floats(source.n), source.n))
+        left = math.ceil(rows - self.trim * rows * (1 + SLACK))
         if self.k > left:
             raise ValueError(
                 f"`n_clusters` must be at most the number of rows that are not left out, got "
-                f"{self.k} with {left} such rows of {source.n}. Lower n_clusters or trim."
+                f"{self.k} with {left} such rows of {rows:.6g}. Lower n_clusters or trim."
             )
 
 

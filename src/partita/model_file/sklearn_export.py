@@ -29,7 +29,7 @@ def to_sklearn(model: Any) -> Any:
     from sklearn.pipeline import Pipeline, make_pipeline
     from sklearn.utils.validation import check_is_fitted
 
-    from partita.estimators.capabilities import CELLS, MEANS
+    from partita.estimators.capabilities import ALL_ROWS, CELLS, MEANS
     from partita.estimators.fitted_models import capabilities_of
     from partita.geometry import EUCLIDEAN
     from partita.model_file.preparation import without_preparation
@@ -46,6 +46,13 @@ def to_sklearn(model: Any) -> Any:
         raise TypeError(
             f"`model` must be a KMeans or MiniBatchKMeans of partita, got a {type(model).__name__}."
             " scikit-learn's KMeans can represent only squared Euclidean distances to means."
+        )
+    if not capabilities.has(ALL_ROWS):
+        raise TypeError(
+            f"`model` must have a cluster for every row, got a {type(model).__name__}: "
+            f"{capabilities.why_not(ALL_ROWS)}, and scikit-learn's KMeans cannot. For its centers: "
+            "KMeans(k, init=model.cluster_centers_, n_init=1, max_iter=1) of partita, fitted to "
+            "model.cluster_centers_."
         )
     check_is_fitted(model)
     centers = np.ascontiguousarray(model.cluster_centers_)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
+from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -13,6 +14,8 @@ from partita._common.array_types import Array, Ints
 from partita._common.errors import TableError
 
 MAX_READ_BYTES = 1 << 30  # in one call: some systems read no more than 2 GiB at once
+MAX_GAP_BYTES = 1 << 12  # between wanted rows, that are read with them: a call costs more
+MAX_SPAN_BYTES = 1 << 17  # of rows that are read with gaps
 _ONE_READER = threading.Lock()
 
 
@@ -66,17 +69,40 @@ class StoredRows:
         return out
 
     def _gather(self, index: Ints) -> Array:
-        """Read some rows in the order of the file, neighbours at once."""
+        """Read some rows in the order of the file, neighbours at once, through small gaps."""
         if index.size and not 0 <= index.min() <= index.max() < self.shape[0]:
             raise IndexError(f"rows must be from 0 to {self.shape[0] - 1}, got {index.max()}")
         if index.size == 0:
             return np.empty((0, self.shape[1]), self.dtype)
-        wanted, place = np.unique(index, return_inverse=True)
+        wanted, place = index, None
+        if not (np.diff(index) > 0).all():
+            wanted, place = np.unique(index, return_inverse=True)
         out = np.empty((len(wanted), self.shape[1]), self.dtype)
-        starts = np.flatnonzero(np.diff(wanted, prepend=-2) != 1)
-        for start, stop in zip(starts, [*starts[1:], len(wanted)], strict=True):
-            self._read_into(out[start:stop], int(wanted[start]))
-        return out[place]
+        for start, stop in self._runs(wanted):
+            first, last = int(wanted[start]), int(wanted[stop - 1])
+            if last - first == stop - 1 - start:
+                self._read_into(out[start:stop], first)
+            else:
+                span = np.empty((last + 1 - first, self.shape[1]), self.dtype)
+                self._read_into(span, first)
+                out[start:stop] = span[wanted[start:stop] - first]
+        return out if place is None else out[place]
+
+    def _runs(self, wanted: Ints) -> Iterator[tuple[int, int]]:
+        """Yield the ranges of ascending rows that are read at once."""
+        max_step = 1 + MAX_GAP_BYTES // max(1, self._row_bytes)
+        step = np.diff(wanted)
+        ends = [*(np.flatnonzero(step > max_step) + 1).tolist(), len(wanted)]
+        max_rows = max(1, MAX_SPAN_BYTES // max(1, self._row_bytes))
+        start = 0
+        for end in ends:
+            while start < end:
+                if wanted[end - 1] - wanted[start] == end - 1 - start:
+                    stop = end  # no gaps
+                else:
+                    stop = int(np.searchsorted(wanted[:end], wanted[start] + max_rows))
+                yield start, stop
+                start = stop
 
     def _read_into(self, out: Array, first_row: int) -> None:
         view = memoryview(out.reshape(-1).view(np.uint8).data)
