@@ -159,6 +159,11 @@ class BlockedRows(ABC):
         assert isinstance(sample, BlockedRows)
         self._survey = survey_dense(self, sample)
 
+    def all_values(self, most: int) -> Floats | None:
+        if self.in_place is None or not self.weights.all_equal or self.n * self.d > most:
+            return None
+        return self.in_place
+
     def sample(self, most: int) -> Floats:
         """About `most` rows, spread evenly; a row of weight w counts as w rows."""
         times, unit = self.weights.times, 1

@@ -61,6 +61,8 @@ def _plan(source: Source, k: int, algorithm: str, memory: float) -> PathPlan:
         plan = PathPlan(path, f"requested by algorithm={algorithm!r}", forced=True)
     elif reason := why_plain(rows, k):
         return PathPlan("plain", reason)
+    elif rows.copy_bytes > rows.n * rows.row_bytes:
+        return PathPlan("plain", "a copy of the rows as floats would be larger than they are")
     else:
         plan = next(
             PathPlan(kind.name, why) for kind in PATH_KINDS.values() if (why := kind.suits(rows, k))
