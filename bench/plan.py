@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from harness.generated_data import FULL, QUICK, TALL, TALL_QUICK, Shape
@@ -52,6 +53,14 @@ class Plan:
         """Scale the plan to another duration; the last rows may be left out."""
         shorter = seconds / 5400.0
         return replace(self, fits_until=self.fits_until * shorter, until=self.until * shorter)
+
+    def of_data(self, names: Collection[str]) -> Plan:
+        """Leave only these data sets in the stages of fits and of defaults."""
+        return replace(
+            self,
+            fits=tuple(task for task in self.fits if task.name in names),
+            defaults=tuple(task for task in self.defaults if task.name in names),
+        )
 
 
 def _each(name: str, *numbers: int) -> tuple[Real, ...]:

@@ -1,6 +1,6 @@
 """Compare partita with its peers on this machine (see README.md).
 
-python bench/run.py [--quick] [--only STAGE,…] [--minutes 90] [--threads 2] [--out FILE.md]
+python bench/run.py [--quick] [--only STAGE,…] [--data NAME,…] [--minutes 90] [--out FILE.md]
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ def main() -> int:
     plan = QUICK_PLAN if options.quick else FULL_PLAN
     if options.minutes:
         plan = plan.within(60.0 * options.minutes)
+    if options.data:
+        plan = plan.of_data(options.data)
     session = Session(plan, options.threads, options.out)
     if OURS not in session.processes:
         print(f"partita is absent: {session.absent[OURS]}", file=sys.stderr)
@@ -64,6 +66,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--out", type=Path, help="also write this Markdown file, and a picture")
     parser.add_argument(
         "--only", type=_stages, default=list(STAGES), help=f"some of: {', '.join(STAGES)}"
+    )
+    parser.add_argument(
+        "--data", type=lambda text: text.split(","), help="only fits and defaults of these data"
     )
     return parser.parse_args()
 

@@ -64,7 +64,7 @@ class Row:
 
     @property
     def target(self) -> float:
-        return target(self.task.name, self.d, self.task.k)
+        return target(self.task.name, self.n, self.d, self.task.k)
 
     @property
     def fastest(self) -> tuple[str, float] | None:

@@ -114,7 +114,7 @@ void total_rows(const Sums& sums, Matrix<T> rows, Matrix<T> cuts, Array<std::int
     nb::gil_scoped_release release;
     const Executor executor(crew);
     const std::size_t step = rows_per_part(executor, n);
-    const std::size_t cached = std::max<std::size_t>(64, kCachedBytes / (d * sizeof(T)));
+    const std::size_t cached = std::max<std::size_t>(16, kCachedBytes / (d * sizeof(T)));
     const std::vector<std::int32_t> none(cached, -1), first_cluster(cached, 0);
     BeyondCounts<T> beyond(cuts.data(), d, counted.has_value(), (n + step - 1) / step);
     parallel_reduce<PassCounts>(

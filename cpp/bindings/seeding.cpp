@@ -1,5 +1,6 @@
 // Bindings of greedy k-means++.
 
+#include "../plusplus_rounds.hpp"
 #include "common.hpp"
 
 namespace partita::binding {
@@ -88,7 +89,7 @@ void plusplus(Matrix<T> rows, double scale, Vector<double> uniform, std::size_t 
               std::pair<std::size_t, std::size_t> rounds, OutVector<std::int64_t> chosen,
               Array<T, 2> centers, OutVector<T> closest, OutVector<std::int32_t> labels,
               OutVector<double> potential, const Sketch* sketch,
-              std::optional<Vector<double>> weight) {
+              std::optional<Vector<double>> weight, Crew* crew) {
     const auto& use = kernels_of<T>(&table());
     const std::size_t n = rows.shape(0), d = rows.shape(1), k = chosen.shape(0);
     expect(centers.shape(0) == k && centers.shape(1) == d, "centers: (k, d) expected");
@@ -103,12 +104,15 @@ void plusplus(Matrix<T> rows, double scale, Vector<double> uniform, std::size_t 
     expect(closest.shape(0) == n && potential.shape(0) == (n + 255) / 256,
            "plusplus: shapes do not fit");
     expect(!weight || weight->shape(0) == n, "weight: one per row expected");
-    const SketchView view = Sketch::view(sketch, n, d);
-    Memory memory = make_aligned<unsigned char>(use.plusplus_scratch(n, d, trials, k));
+    const SeedingState<T> state{
+        rows_of(rows), static_cast<T>(scale), weight ? weight->data() : nullptr,
+        chosen.data(), centers.data(),        closest.data(),
+        labels.data(), potential.data(),      Sketch::view(sketch, n, d)};
     nb::gil_scoped_release release;
-    use.plusplus(rows_of(rows), static_cast<T>(scale), uniform.data(), rounds.first, rounds.second,
-                 trials, weight ? weight->data() : nullptr, chosen.data(), centers.data(),
-                 closest.data(), labels.data(), potential.data(), view, memory.get());
+    const Executor executor(crew);
+    PlusPlusRounds<T> seeding(use, executor, state, trials);
+    for (std::size_t j = rounds.first; j < rounds.second; ++j)
+        seeding.run(j, uniform.data() + (j ? 1 + (j - 1) * trials : 0));
 }
 
 template <class T>
@@ -125,7 +129,7 @@ void bind_typed(nb::module_& m) {
     m.def("plusplus", &plusplus<T>, "rows"_a.noconvert(), "scale"_a, "uniform"_a.noconvert(),
           "trials"_a, "rounds"_a, "chosen"_a.noconvert(), "centers"_a.noconvert(),
           "closest"_a.noconvert(), "labels"_a.noconvert(), "potential"_a.noconvert(),
-          "sketch"_a = none, "weight"_a = none);
+          "sketch"_a = none, "weight"_a = none, "crew"_a = none);
 }
 
 }  // namespace

@@ -73,6 +73,7 @@ template <class T>
 class RowAccumulator {
 public:
     static constexpr std::size_t kBufferValues = 512, kMinWideFeatures = 16;
+    static constexpr std::size_t kFetchedValues = 128;  // of a long row, at a time
 
     static bool wide(std::size_t d) { return d >= kMinWideFeatures; }
     static std::size_t capacity(std::size_t d) { return d == 0 || wide(d) ? 1 : kBufferValues / d; }
@@ -132,6 +133,12 @@ public:
     }
 
 private:
+    // The next values of a long row: its sums are so many streams that the hardware does not.
+    static PARTITA_INLINE void prefetch_values(const T* x, std::size_t left) {
+        const std::size_t count = left < kFetchedValues ? left : kFetchedValues;
+        for (std::size_t t = 0; t < count; t += 64 / sizeof(T)) __builtin_prefetch(x + t);
+    }
+
     template <bool weighted>
     void add_wide(const T* x, std::size_t i, std::int32_t from, std::int32_t to) {
         const double weight = weighted ? sums_.weight[i] : 1.0;
@@ -168,13 +175,17 @@ private:
             }
         };
         Limbs squares{0, 0};
-        for (std::size_t t = 0; t < d; ++t) {
-            const double y = (static_cast<double>(x[t]) - origin[t]) * scale;
-            Limbs term, square;
-            value_terms<weighted>(y, up[t], square_up, weight, limb, term, square);
-            put(t, term);
-            squares.hi += square.hi;
-            squares.lo += square.lo;
+        for (std::size_t first = 0; first < d; first += kFetchedValues) {
+            const std::size_t last = d - first < kFetchedValues ? d : first + kFetchedValues;
+            prefetch_values(x + last, d - last);
+            for (std::size_t t = first; t < last; ++t) {
+                const double y = (static_cast<double>(x[t]) - origin[t]) * scale;
+                Limbs term, square;
+                value_terms<weighted>(y, up[t], square_up, weight, limb, term, square);
+                put(t, term);
+                squares.hi += square.hi;
+                squares.lo += square.lo;
+            }
         }
         put(d, weighted ? to_grid(weight * up[d], 0.0, limb) : Limbs{1, 0});
         put(d + 1, squares);

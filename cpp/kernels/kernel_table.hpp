@@ -82,11 +82,6 @@ struct Kernels {
     void (*seed_choose)(const Rows<T>&, T, const T*, const double*, const std::uint64_t*,
                         std::size_t, std::size_t, T*, std::int32_t*, std::int32_t,
                         const SketchView&, double*, unsigned char*);
-    std::size_t (*plusplus_scratch)(std::size_t n, std::size_t d, std::size_t trials,
-                                    std::size_t k);
-    void (*plusplus)(const Rows<T>&, T, const double*, std::size_t, std::size_t, std::size_t,
-                     const double*, std::int64_t*, T*, T*, std::int32_t*, double*,
-                     const SketchView&, unsigned char*);
     void (*extent)(const Rows<T>&, const double*, T*, T*, T*);
     void (*count_beyond)(const Rows<T>&, const T*, const std::int64_t*, std::int64_t*);
     void (*gram_move)(const GramMoves<T>&, std::size_t, std::size_t);

@@ -18,25 +18,45 @@ PARTITA_INLINE void prefetch_row(const R* row, std::size_t d) {
     prefetch_bytes(row, d * sizeof(R) < most ? d * sizeof(R) : most);
 }
 
+// Transposes a vector of rows of which row(l) is the l-th: calls put(t, values) for every feature
+// t, in order. The last features are read with some before them, as a whole group.
+template <class T, class Row, class Put>
+PARTITA_INLINE void columns_of(Row row, std::size_t d, Put put) {
+    using S = Simd<T>;
+    std::size_t t = 0;
+    auto read = [&](std::size_t from, typename S::Reg(&x)[S::group]) {
+        S::columns([&](std::size_t l) { return row(l) + from; }, x);
+    };
+    for (; t + S::group <= d; t += S::group) {
+        typename S::Reg x[S::group];
+        read(t, x);
+#pragma GCC unroll 4
+        for (std::size_t g = 0; g < S::group; ++g) put(t + g, x[g]);
+    }
+    if (t == d) return;
+    if (d >= S::group) {
+        typename S::Reg x[S::group];
+        read(d - S::group, x);
+#pragma GCC unroll 4
+        for (std::size_t g = 0; g < S::group; ++g)
+            if (d - S::group + g >= t) put(d - S::group + g, x[g]);
+        return;
+    }
+    for (; t < d; ++t) {
+        alignas(64) T lane[S::width];
+        for (std::size_t l = 0; l < S::width; ++l) lane[l] = row(l)[t];
+        put(t, S::load(lane));
+    }
+}
+
 // Transposes `vectors` vectors of rows: calls put(t, v, values) for every feature t.
 template <class T, class Put>
 PARTITA_INLINE void each_column(const T* rows, std::size_t d, int vectors, Put put) {
-    using S = Simd<T>;
-    std::size_t t = 0;
-    for (; t + S::group <= d; t += S::group)
-        for (int v = 0; v < vectors; ++v) {
-            typename S::Reg x[S::group];
-            S::columns(rows + static_cast<std::size_t>(v) * S::width * d + t, d, x);
-#pragma GCC unroll 4
-            for (std::size_t g = 0; g < S::group; ++g) put(t + g, v, x[g]);
-        }
-    for (; t < d; ++t)
-        for (int v = 0; v < vectors; ++v) {
-            alignas(64) T lane[S::width];
-            const T* x = rows + static_cast<std::size_t>(v) * S::width * d + t;
-            for (std::size_t r = 0; r < S::width; ++r) lane[r] = x[r * d];
-            put(t, v, S::load(lane));
-        }
+    for (int v = 0; v < vectors; ++v) {
+        const T* first = rows + static_cast<std::size_t>(v) * Simd<T>::width * d;
+        columns_of<T>([&](std::size_t l) { return first + l * d; }, d,
+                      [&](std::size_t t, typename Simd<T>::Reg x) { put(t, v, x); });
+    }
 }
 
 // Centres and scales a row in double and rounds it once to T.

@@ -48,17 +48,18 @@ void fill_columns(const T* rows, std::size_t d, const std::int32_t* list, std::s
     constexpr std::size_t W = S::width;
     constexpr std::size_t step = kBatchVectors * W;
     for (std::size_t r = 0; r < (m + step - 1) / step * step; r += W) {
+        auto put = [&](std::size_t t, typename S::Reg x) {
+            S::store(columns + t * kBatchStride<T> + r, S::mul(x, S::set1(scale)));
+        };
         const std::size_t first = static_cast<std::size_t>(list[r < m ? r : m - 1]);
         if (r + W <= m && static_cast<std::size_t>(list[r + W - 1]) - first == W - 1) {
-            each_column(rows + first * d, d, 1, [&](std::size_t t, int, typename S::Reg x) {
-                S::store(columns + t * kBatchStride<T> + r, S::mul(x, S::set1(scale)));
-            });
+            columns_of<T>([&](std::size_t l) { return rows + (first + l) * d; }, d, put);
             continue;
         }
-        for (std::size_t l = 0; l < W; ++l) {
-            const T* x = rows + static_cast<std::size_t>(list[r + l < m ? r + l : m - 1]) * d;
-            for (std::size_t t = 0; t < d; ++t) columns[t * kBatchStride<T> + r + l] = x[t] * scale;
-        }
+        const T* row[W];
+        for (std::size_t l = 0; l < W; ++l)
+            row[l] = rows + static_cast<std::size_t>(list[r + l < m ? r + l : m - 1]) * d;
+        columns_of<T>([&](std::size_t l) { return row[l]; }, d, put);
     }
 }
 
@@ -206,6 +207,36 @@ PARTITA_INLINE void each_batch(const std::uint64_t (&bits)[kMarkWords], std::siz
         for (std::size_t i = 0; i < listed; ++i) list[i] = list[i + kBatchRows];
     }
     if (listed) run(list, listed);
+}
+
+// The marks of rows below m; returns their number.
+PARTITA_INLINE std::size_t marks_within(const std::uint64_t* mark, std::size_t m,
+                                        std::uint64_t (&out)[kMarkWords]) {
+    std::size_t marked = 0;
+    for (std::size_t w = 0; w < kMarkWords; ++w) {
+        const std::uint64_t kept = w * 64 >= m       ? 0
+                                   : m - w * 64 < 64 ? (std::uint64_t{1} << (m - w * 64)) - 1
+                                                     : ~std::uint64_t{0};
+        out[w] = mark[w] & kept;
+        marked += static_cast<std::size_t>(__builtin_popcountll(out[w]));
+    }
+    return marked;
+}
+
+// Calls put(i, distance) with the distances of the marked rows of a leaf to one candidate; `after`
+// rows follow the leaf.
+template <class T, class Put>
+PARTITA_INLINE void each_distance(const T* rows, std::size_t d, T scale,
+                                  const std::uint64_t (&mark)[kMarkWords], std::size_t m,
+                                  std::size_t after, const T* candidate, Put put) {
+    alignas(64) T columns[kMaxBatchRowBytes / sizeof(T) * kBatchStride<T>];
+    alignas(64) T distance[kBatchRows];
+    each_batch(mark, m, rows, d, after, [&](const std::int32_t* list, std::size_t listed) {
+        fill_columns(rows, d, list, listed, scale, columns);
+        distances_across(columns, candidate, d, listed, distance);
+        for (std::size_t i = 0; i < listed; ++i)
+            put(static_cast<std::size_t>(list[i]), distance[i]);
+    });
 }
 
 // Sets the gains of a leaf of m rows and the marks of the rows that come nearer, if most of what is

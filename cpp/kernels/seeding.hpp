@@ -302,146 +302,33 @@ void seed_choose(const Rows<T>& rows, T scale, const T* candidate, const double*
     const std::size_t n = rows.n, d = rows.d;
     const T* padded = pad_candidates(candidate, 1, d, memory);
     for (std::size_t leaf = 0; leaf * kSeedLeafRows < n; ++leaf) {
-        const std::uint64_t* mark = marks + (leaf * count + which) * kMarkWords;
         const std::size_t start = leaf * kSeedLeafRows,
                           m = n - start < kSeedLeafRows ? n - start : kSeedLeafRows;
-        bool changed = false;
-        for (std::size_t w = 0; w < kMarkWords; ++w)
-            for (std::uint64_t bits = mark[w]; bits; bits &= bits - 1) {
-                const std::size_t i =
-                    start + w * 64 + static_cast<std::size_t>(__builtin_ctzll(bits));
-                if (i >= n) break;
-                const T distance = seed_distance(rows.data + i * d, padded, d, scale);
-                if (distance < closest[i]) closest[i] = distance, labels[i] = number;
-                changed = true;
-                if (!sketch.data) continue;
-                const SketchPanel panel(sketch, i / kSketchRows, d);
-                const std::size_t lane = i % kSketchRows;
-                panel.reach[lane] = reach_of(sketch, closest[i], panel.error[lane], d);
-            }
-        if (!changed) continue;
+        std::uint64_t mark[kMarkWords];
+        const std::size_t marked =
+            marks_within(marks + (leaf * count + which) * kMarkWords, m, mark);
+        if (!marked) continue;
+        auto lower = [&](std::size_t i, T distance) {
+            if (distance < closest[i]) closest[i] = distance, labels[i] = number;
+            if (!sketch.data) return;
+            const SketchPanel panel(sketch, i / kSketchRows, d);
+            const std::size_t lane = i % kSketchRows;
+            panel.reach[lane] = reach_of(sketch, closest[i], panel.error[lane], d);
+        };
+        if (fits_batch<T>(d) && marked >= kMinBatch)
+            each_distance(rows.data + start * d, d, scale, mark, m, n - start - m, padded,
+                          [&](std::size_t i, T distance) { lower(start + i, distance); });
+        else
+            for (std::size_t w = 0; w < kMarkWords; ++w)
+                for (std::uint64_t bits = mark[w]; bits; bits &= bits - 1) {
+                    const std::size_t i =
+                        start + w * 64 + static_cast<std::size_t>(__builtin_ctzll(bits));
+                    lower(i, seed_distance(rows.data + i * d, padded, d, scale));
+                }
         alignas(64) double term[kSeedLeafRows];
         for (std::size_t i = 0; i < m; ++i)
             term[i] = weighted(closest[start + i], weight, start + i);
         potential[leaf] = leaf_sum(term, m);
-    }
-}
-
-// Index of the step of a cumulated sum that contains `place`; never a step of height zero.
-PARTITA_INLINE std::size_t index_in_cumsum(const double* cumulated, std::size_t n, double place) {
-    std::size_t last = n - 1;
-    while (last > 0 && cumulated[last - 1] == cumulated[n - 1]) --last;
-    std::size_t at = 0, beyond = n;
-    while (at < beyond) {  // the first that exceeds `place`
-        const std::size_t middle = (at + beyond) / 2;
-        if (cumulated[middle] > place)
-            beyond = middle;
-        else
-            at = middle + 1;
-    }
-    return at < last ? at : last;
-}
-
-// Draws a row with probability proportional to weight·closest: first the leaf, then the row.
-template <class T>
-std::size_t draw_row(const T* closest, const double* weight, std::size_t n, const double* leaves,
-                     std::size_t count, double uniform) {
-    const double place = uniform * leaves[count - 1];
-    const std::size_t leaf = index_in_cumsum(leaves, count, place);
-    const std::size_t first = leaf * kSeedLeafRows,
-                      m = n - first < kSeedLeafRows ? n - first : kSeedLeafRows;
-    double inside[kSeedLeafRows], sum = 0.0;
-    for (std::size_t i = 0; i < m; ++i) {
-        inside[i] = sum += weighted(closest[first + i], weight, first + i);
-    }
-    return first + index_in_cumsum(inside, m, place - (leaf ? leaves[leaf - 1] : 0.0));
-}
-
-// Draws a row with probability proportional to its weight.
-inline std::size_t draw_any(const double* weight, std::size_t n, double uniform) {
-    if (!weight) return static_cast<std::size_t>(uniform * static_cast<double>(n));
-    double total = 0.0, sum = 0.0;
-    std::size_t last = 0;  // last row of positive weight
-    for (std::size_t i = 0; i < n; ++i) {
-        if (total + weight[i] > total) last = i;
-        total += weight[i];
-    }
-    for (std::size_t i = 0; i < last; ++i)
-        if ((sum += weight[i]) > uniform * total) return i;
-    return last;
-}
-
-template <class T>
-struct RoundScratch {
-    unsigned char* scratch;
-    double *cumulated, *gain;
-    std::uint64_t* marks;
-    T* candidate;
-    std::int64_t* drawn;
-    std::size_t used;  // bytes
-
-    RoundScratch(unsigned char* memory, std::size_t n, std::size_t d, std::size_t trials,
-                 std::size_t k) {
-        const std::size_t leaves = (n + kSeedLeafRows - 1) / kSeedLeafRows;
-        ScratchArena arena(memory);
-        scratch = arena.take<unsigned char>(seed_scratch<T>(d, trials, k));
-        cumulated = arena.take<double>(leaves);
-        gain = arena.take<double>(leaves * trials);
-        marks = arena.take<std::uint64_t>(leaves * trials * kMarkWords);
-        candidate = arena.take<T>(trials * d);
-        drawn = arena.take<std::int64_t>(trials);
-        used = arena.used();
-    }
-};
-
-template <class T>
-std::size_t plusplus_scratch(std::size_t n, std::size_t d, std::size_t trials, std::size_t k) {
-    return RoundScratch<T>(nullptr, n, d, trials, k).used;
-}
-
-// Rounds begin…end−1 of greedy k-means++ in one call, for small data, where the overhead of calls
-// would dominate. uniform: 1 + (k − 1)·trials numbers in [0, 1). Writes the chosen rows.
-template <class T>
-void plusplus(const Rows<T>& rows, T scale, const double* uniform, std::size_t begin,
-              std::size_t end, std::size_t trials, const double* weight, std::int64_t* chosen,
-              T* centers,  // inout: (k, d) the chosen rows times scale
-              T* closest, std::int32_t* labels, double* potential, const SketchView& sketch,
-              unsigned char* memory) {
-    const std::size_t n = rows.n, d = rows.d, leaves = (n + kSeedLeafRows - 1) / kSeedLeafRows;
-    const RoundScratch<T> s(memory, n, d, trials, end);
-    double *cumulated = s.cumulated, *gain = s.gain;
-    T* candidate = s.candidate;
-    auto set_candidate = [&](std::size_t c, std::size_t row) {
-        s.drawn[c] = static_cast<std::int64_t>(row);
-        for (std::size_t t = 0; t < d; ++t) candidate[c * d + t] = rows.data[row * d + t] * scale;
-    };
-    for (std::size_t j = begin; j < end; ++j) {
-        std::size_t best = 0, count = j ? trials : 1;
-        double sum = 0.0;
-        if (j)
-            for (std::size_t leaf = 0; leaf < leaves; ++leaf)
-                cumulated[leaf] = sum += potential[leaf];
-        for (std::size_t c = 0; c < count; ++c) {
-            const double u = uniform[j ? 1 + (j - 1) * trials + c : 0];
-            set_candidate(c, sum > 0.0 ? draw_row(closest, weight, n, cumulated, leaves, u)
-                                       : draw_any(weight, n, u));
-        }
-        if (j == 0) {  // there is no choice
-            for (std::size_t i = 0; i < leaves * kMarkWords; ++i) s.marks[i] = ~std::uint64_t{0};
-        } else {
-            seed_gain(rows, scale, candidate, count, weight, closest, labels, centers, j, sketch,
-                      s.marks, gain, s.scratch);
-        }
-        double most = -1.0;
-        for (std::size_t c = 0; j && c < count; ++c) {
-            double total = 0.0;
-            for (std::size_t leaf = 0; leaf < leaves; ++leaf) total += gain[leaf * count + c];
-            if (total > most) most = total, best = c;
-        }
-        chosen[j] = s.drawn[best];
-        for (std::size_t t = 0; t < d; ++t) centers[j * d + t] = candidate[best * d + t];
-        seed_choose(rows, scale, candidate + best * d, weight, s.marks, count, best, closest,
-                    labels, static_cast<std::int32_t>(j), sketch, potential, s.scratch);
     }
 }
 

@@ -82,16 +82,17 @@ struct Simd<float> {
     static constexpr std::size_t width = 16;
     static PARTITA_INLINE Reg load(const float* p) { return _mm512_load_ps(p); }
     static constexpr std::size_t group = 4;
-    // `group` features of `width` rows. Loads rows 0, 4, 8, 12, then 1, 5, 9, 13, …, so that a 4x4
+    // `group` features of `width` rows, from row(l) on. Loads rows 0, 4, 8, 12, then 1, 5, 9, 13, …, so that a 4x4
     // transposition within 128-bit lanes puts the rows in order.
-    static PARTITA_INLINE void columns(const float* p, std::size_t stride, Reg (&out)[group]) {
+    template <class Row>
+    static PARTITA_INLINE void columns(Row row, Reg (&out)[group]) {
         Reg v[4];
 #pragma GCC unroll 4
         for (std::size_t i = 0; i < 4; ++i) {
-            v[i] = _mm512_castps128_ps512(_mm_loadu_ps(p + i * stride));
-            v[i] = _mm512_insertf32x4(v[i], _mm_loadu_ps(p + (i + 4) * stride), 1);
-            v[i] = _mm512_insertf32x4(v[i], _mm_loadu_ps(p + (i + 8) * stride), 2);
-            v[i] = _mm512_insertf32x4(v[i], _mm_loadu_ps(p + (i + 12) * stride), 3);
+            v[i] = _mm512_castps128_ps512(_mm_loadu_ps(row(i)));
+            v[i] = _mm512_insertf32x4(v[i], _mm_loadu_ps(row(i + 4)), 1);
+            v[i] = _mm512_insertf32x4(v[i], _mm_loadu_ps(row(i + 8)), 2);
+            v[i] = _mm512_insertf32x4(v[i], _mm_loadu_ps(row(i + 12)), 3);
         }
         const __m512d a = _mm512_castps_pd(_mm512_unpacklo_ps(v[0], v[1]));
         const __m512d b = _mm512_castps_pd(_mm512_unpackhi_ps(v[0], v[1]));
@@ -141,14 +142,15 @@ struct Simd<double> {
     static constexpr std::size_t width = 8;
     static PARTITA_INLINE Reg load(const double* p) { return _mm512_load_pd(p); }
     static constexpr std::size_t group = 2;
-    static PARTITA_INLINE void columns(const double* p, std::size_t stride, Reg (&out)[group]) {
+    template <class Row>
+    static PARTITA_INLINE void columns(Row row, Reg (&out)[group]) {
         Reg v[2];
 #pragma GCC unroll 2
         for (std::size_t i = 0; i < 2; ++i) {
-            v[i] = _mm512_castpd128_pd512(_mm_loadu_pd(p + i * stride));
-            v[i] = _mm512_insertf64x2(v[i], _mm_loadu_pd(p + (i + 2) * stride), 1);
-            v[i] = _mm512_insertf64x2(v[i], _mm_loadu_pd(p + (i + 4) * stride), 2);
-            v[i] = _mm512_insertf64x2(v[i], _mm_loadu_pd(p + (i + 6) * stride), 3);
+            v[i] = _mm512_castpd128_pd512(_mm_loadu_pd(row(i)));
+            v[i] = _mm512_insertf64x2(v[i], _mm_loadu_pd(row(i + 2)), 1);
+            v[i] = _mm512_insertf64x2(v[i], _mm_loadu_pd(row(i + 4)), 2);
+            v[i] = _mm512_insertf64x2(v[i], _mm_loadu_pd(row(i + 6)), 3);
         }
         out[0] = _mm512_unpacklo_pd(v[0], v[1]);
         out[1] = _mm512_unpackhi_pd(v[0], v[1]);
@@ -195,12 +197,13 @@ struct Simd<float> {
     static constexpr std::size_t width = 8;
     static PARTITA_INLINE Reg load(const float* p) { return _mm256_load_ps(p); }
     static constexpr std::size_t group = 4;
-    static PARTITA_INLINE void columns(const float* p, std::size_t stride, Reg (&out)[group]) {
+    template <class Row>
+    static PARTITA_INLINE void columns(Row row, Reg (&out)[group]) {
         Reg v[4];
 #pragma GCC unroll 4
         for (std::size_t i = 0; i < 4; ++i)
-            v[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(p + i * stride)),
-                                        _mm_loadu_ps(p + (i + 4) * stride), 1);
+            v[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(row(i))),
+                                        _mm_loadu_ps(row(i + 4)), 1);
         const __m256d a = _mm256_castps_pd(_mm256_unpacklo_ps(v[0], v[1]));
         const __m256d b = _mm256_castps_pd(_mm256_unpackhi_ps(v[0], v[1]));
         const __m256d c = _mm256_castps_pd(_mm256_unpacklo_ps(v[2], v[3]));
@@ -259,12 +262,13 @@ struct Simd<double> {
     static constexpr std::size_t width = 4;
     static PARTITA_INLINE Reg load(const double* p) { return _mm256_load_pd(p); }
     static constexpr std::size_t group = 2;
-    static PARTITA_INLINE void columns(const double* p, std::size_t stride, Reg (&out)[group]) {
+    template <class Row>
+    static PARTITA_INLINE void columns(Row row, Reg (&out)[group]) {
         Reg v[2];
 #pragma GCC unroll 2
         for (std::size_t i = 0; i < 2; ++i)
-            v[i] = _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(p + i * stride)),
-                                        _mm_loadu_pd(p + (i + 2) * stride), 1);
+            v[i] = _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(row(i))),
+                                        _mm_loadu_pd(row(i + 2)), 1);
         out[0] = _mm256_unpacklo_pd(v[0], v[1]);
         out[1] = _mm256_unpackhi_pd(v[0], v[1]);
     }
@@ -316,8 +320,9 @@ struct Generic {
     static constexpr std::size_t width = 16 / sizeof(T);
     static PARTITA_INLINE Reg load(const T* p) { return *reinterpret_cast<const Reg*>(p); }
     static constexpr std::size_t group = 1;
-    static PARTITA_INLINE void columns(const T* p, std::size_t stride, Reg (&out)[group]) {
-        for (std::size_t lane = 0; lane < width; ++lane) out[0][lane] = p[lane * stride];
+    template <class Row>
+    static PARTITA_INLINE void columns(Row row, Reg (&out)[group]) {
+        for (std::size_t lane = 0; lane < width; ++lane) out[0][lane] = *row(lane);
     }
     static PARTITA_INLINE void store(T* p, Reg a) { *reinterpret_cast<Reg*>(p) = a; }
     static PARTITA_INLINE Reg set1(T a) { return Reg{} + a; }

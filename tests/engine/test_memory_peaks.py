@@ -29,6 +29,14 @@ def test_bytes_that_do_not_fit_are_converted_in_small_blocks():
     within_limits("uint8", [0])
 
 
+def test_many_bytes_do_not_become_floats_where_memory_has_no_limit():
+    case = memory_peaks.CASES["uint8"] | {"k": 70, "n": 24_000, "d": 784}
+    n, d = case["n"], case["d"]
+    copy_in_bytes = n * (d + 8)
+    most = memory_peaks.floor_bytes(case) + copy_in_bytes
+    assert memory_peaks.measure(case, None)["peak"] <= most < n * d * 4
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", memory_peaks.CASES)
 def test_the_peak_stays_within_the_limit_and_what_every_fit_needs(name):

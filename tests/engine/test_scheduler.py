@@ -124,3 +124,44 @@ def test_a_path_may_name_another_to_turn_to(rows, monkeypatch):
     names, passes = paths_of(rows, kind, monkeypatch)
     assert names == ["priced"] + ["plain"] * 39
     assert passes.notes == ["priced: a test", "plain: priced compared 50% of the pairs of 30"]
+
+
+def test_no_path_begins_for_the_last_pass(rows, monkeypatch):
+    monkeypatch.setitem(choice.PATH_KINDS, "priced", kind_at(0.1, needs_trial=False))
+    with Workers(1) as workers:
+        source = make_source(rows, None, workers)
+        centers = Centers(rows[:K].copy(), np.zeros(D))
+        names = []
+        for ends in (False, True):
+            passes = PassScheduler(source, PathPlan("priced", "a test"), PathCache())
+            passes.assign(centers, None)
+            if ends:
+                passes.expect_end()
+            names.append(passes.assign(centers, None)[0])
+    assert names == ["priced", "plain"]
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("offset", [0.0, 1e9])
+def test_tight_groups_far_apart_are_compared_in_float64_at_once(offset):
+    rng = np.random.default_rng(0)
+    groups = rng.integers(-500, 500, (6, D)).astype(float) * 1e6 + offset
+    rows = groups[rng.integers(0, 6, N)] + rng.normal(size=(N, D))
+    with Workers(2) as workers:
+        source, labels = make_source(rows, None, workers), np.full(N, -1, np.int32)
+        centers = Centers(rows[:K].copy(), np.zeros(D))
+        source.assign(centers, labels, None)
+        assert source.scores_in_double
+        passes = PassScheduler(source, PathPlan("panels", "a test"), PathCache())
+        paths = [passes.assign(centers, None)[0] for _ in range(3)]
+        assert "panels" not in paths
+        assert (passes.labels == labels).all()
+    nearest = [((row - rows[:K]) ** 2).sum(axis=1).argmin() for row in rows[:300]]
+    assert (labels[:300] == nearest).all()
+
+
+def test_groups_that_float32_separates_are_compared_in_float32(rows):
+    with Workers(1) as workers:
+        source = make_source(rows, None, workers)
+        source.assign(Centers(rows[:K].copy(), np.zeros(D)), np.full(N, -1, np.int32), None)
+        assert not source.scores_in_double

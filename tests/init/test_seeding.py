@@ -115,7 +115,7 @@ def test_at_once_round_by_round_and_the_twin_choose_the_same_rows(
     found = [
         chosen_by(rows, weight, k, 4, 1),  # at once
         chosen_by(rows, weight, k, 4, 1, monkeypatch, MAX_CALL_WORK=1),  # one round per call
-        chosen_by(rows, weight, k, 4, 2, monkeypatch, MAX_ONE_THREAD_NANOSECONDS=0),  # in rounds
+        chosen_by(rows, weight, k, 4, 2, monkeypatch, MAX_ONE_THREAD_NANOSECONDS=0),  # shared
         chosen_by(rows, weight, k, 4, 2, monkeypatch, MAX_SKETCH_FEATURES=0),  # without a sketch
     ]
     twin = np.empty(k, np.int64)

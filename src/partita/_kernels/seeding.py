@@ -8,6 +8,7 @@ import numpy as np
 
 from partita._common.array_types import Floats, Ints
 from partita._common.weighting import weighted
+from partita._kernels.crew import Crew
 from partita._kernels.weighted_draws import LEAF_ROWS, draw_any, draw_rows
 
 
@@ -117,6 +118,7 @@ def plusplus(
     potential: Floats,
     sketch: Sketch | None = None,
     weight: Floats | None = None,
+    crew: Crew | None = None,
 ) -> None:
     """Run several rounds of greedy k-means++; set `chosen` (k,) to the chosen rows."""
     leaves = len(potential)

@@ -92,6 +92,10 @@ class LloydStep:
         self.last = Pass(name, done.compared, done.candidates)
         return done.moved
 
+    def expect_end(self) -> None:
+        """Prepare nothing for passes after the next one."""
+        self._passes.expect_end()
+
     def give_up_bounds(self) -> None:
         """Free the memory of the path; a later pass is a plain one."""
         self._passes.give_up_bounds()

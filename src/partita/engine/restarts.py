@@ -177,6 +177,7 @@ def label_and_summarise(centers: Floats, step: LloydStep) -> tuple[Ints, float, 
     """Assign to centers as they are returned; return the labels, their cost and summaries."""
     source = step.source
     returned = Centers(centers.astype(np.float64), np.zeros(source.d))
+    step.expect_end()
     step.assign(returned)
     stats, _ = step.stats_about(returned)
     unit = source.weights.unit if source.weights.unless_equal() is None else 1.0

@@ -31,7 +31,7 @@ from partita.source.blocks import (
 )
 from partita.source.plusplus_rounds import DenseSeeding
 from partita.source.protocol import PrunableRows, Source
-from partita.source.scoring import Scoring
+from partita.source.scoring import PROBE_ROWS, Scoring
 from partita.source.survey import Survey, median_and_deviation, survey_dense
 
 COLUMN_VALUES = 1 << 23  # read at a time, where whole columns are needed
@@ -159,6 +159,11 @@ class BlockedRows(ABC):
         assert isinstance(sample, BlockedRows)
         self._survey = survey_dense(self, sample)
 
+    def all_values(self, most: int) -> Floats | None:
+        if self.in_place is None or not self.weights.all_equal or self.n * self.d > most:
+            return None
+        return self.in_place
+
     def sample(self, most: int) -> Floats:
         """About `most` rows, spread evenly; a row of weight w counts as w rows."""
         times, unit = self.weights.times, 1
@@ -233,6 +238,8 @@ class BlockedRows(ABC):
     def assign(
         self, centers: Centers, labels: Ints, moments: Moments | None, memory: float = 0.0
     ) -> int:
+        if self._scoring.is_doubtful and self.in_place is not None:
+            self._probe(self.in_place, centers)
         book, packed = self._scoring.codebook(centers, self.in_place, self.workers, memory)
         counts: list[tuple[int, int]] = []
 
@@ -250,6 +257,18 @@ class BlockedRows(ABC):
         self._reduce(work_in_tiles(k, self.d), run, moments)
         self._scoring.review(sum(rechecked for _, rechecked in counts), k)
         return sum(moved for moved, _ in counts)
+
+    @property
+    def scores_in_double(self) -> bool:
+        """True if float32 scores leave too many rows to float64."""
+        return self._scoring.needs_double
+
+    def _probe(self, rows: Array, centers: Centers) -> None:
+        """Try float32 on a few rows."""
+        some = np.ascontiguousarray(rows[:: self.n // PROBE_ROWS][:PROBE_ROWS])
+        book = kernels.Codebook32(np.ascontiguousarray(centers.values), centers.origin)
+        labels = np.zeros(len(some), np.int32)
+        self._scoring.review_probe(kernels.assign(book, some, labels)[1], len(centers.values))
 
     def round_to_bytes(self) -> Any:
         survey = self.survey()

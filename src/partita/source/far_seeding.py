@@ -28,6 +28,9 @@ class FarSeeding(DenseSeeding):
     _guess: int | None = None
     _potential_before: Floats
 
+    def at_once(self, j: int, uniform: Floats, which: Ints) -> bool:
+        return not self.is_shared(j) and super().at_once(j, uniform, which)
+
     def leaf_gains(self, rows: Floats) -> Floats:
         self._changes: list[tuple[Ints, Floats, Ints]] = []
         self._guess = self._seemingly_best(rows) if self._chosen else None

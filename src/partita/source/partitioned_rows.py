@@ -179,6 +179,9 @@ class _Surveyed:
     def total_count(self) -> int:
         return sum(self._partitions.run(tasks.TotalCount(self._source)))
 
+    def all_values(self, most: int) -> Floats | None:
+        return None  # they are elsewhere
+
     def sample(self, most: int) -> Floats:
         every = max(1, (len(self._partitions.starts) - 1) // most)  # a row of each is enough
         which = range(0, len(self._partitions.starts) - 1, every)

@@ -21,7 +21,7 @@ MIN_SKETCH_CANDIDATES = 64  # in all rounds
 MAX_SKETCH_FEATURES = 1 << 15  # so that sums of products of bytes fit 32 bits
 MAX_SAMPLE_VALUES = 1 << 18  # from which its range is taken
 MAX_CALL_WORK = 1 << 29  # multiply-adds: some tenths of a second, so that Ctrl-C is handled
-MAX_ONE_THREAD_NANOSECONDS = 8e5  # a shorter round is not worth a second thread
+MAX_ONE_THREAD_NANOSECONDS = 1e5  # a shorter round is not worth a second thread
 
 
 class DenseSeeding:
@@ -55,19 +55,22 @@ class DenseSeeding:
 
     def at_once(self, j: int, uniform: Floats, which: Ints) -> bool:
         rows, k = self._rows, len(which)
-        if rows.workers.n > 1 and self._nanoseconds(j) > MAX_ONE_THREAD_NANOSECONDS:
-            return False
         block = rows.whole_rows(4 * k * self.trials * rows.d)
         if block is None:
             return False
+        crew = rows.workers.crew if self.is_shared(j) else None
         step = max(1, MAX_CALL_WORK // (4 * rows.n * rows.d * self.trials))
         for i in range(j, k, step):
             kernels.plusplus(
                 block, self.scale, uniform, self.trials, (i, min(k, i + step)), which,
                 self._centers, self.closest, self._labels, self.potential,
-                self._sketch_of(slice(0, rows.n)), self._weight,
+                self._sketch_of(slice(0, rows.n)), self._weight, crew,
             )  # fmt: skip
         return True
+
+    def is_shared(self, j: int) -> bool:
+        """Return whether the j-th round takes so long that several threads share it."""
+        return self._rows.workers.n > 1 and self._nanoseconds(j) > MAX_ONE_THREAD_NANOSECONDS
 
     def _nanoseconds(self, j: int) -> float:
         # of the j-th round by one thread, about: the sketch, and distances of the rows it leaves

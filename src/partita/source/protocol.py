@@ -84,6 +84,10 @@ class PrunableRows(Source, Protocol):
     def kernel_rows(self) -> Array:
         """All rows in a type that kernels read."""
 
+    @property
+    def scores_in_double(self) -> bool:
+        """True if float32 scores leave too many rows to float64."""
+
     def subset(
         self, rows: Ints, weights: Weights, survey: Survey | None = None
     ) -> PrunableRows: ...

@@ -19,6 +19,8 @@ PACK_MIN_VALUES = 1 << 14  # fewer are packed on the fly as quickly as they are 
 PACK_MIN_SHARED_VALUES = 1 << 17  # fewer are packed before another thread wakes up
 PACK_MAX_CENTERS = 256  # with more, packing takes little of a pass
 MIN_UNPACKED_PASSES = 2  # many fits of well separated groups are over after these
+PROBE_ROWS = 256  # on which float32 is tried before a pass over all rows
+MIN_PROBED_ROWS = 16 * PROBE_ROWS  # fewer are not worth it
 
 
 def packed_bytes(n: int, d: int) -> int:
@@ -69,10 +71,33 @@ class Scoring:
             self._in_single = self._double_passes == 0
             return
         self._single_passes += 1
+        if not self._pays(rechecked, k):
+            self._turn_to_double()
+
+    @property
+    def needs_double(self) -> bool:
+        """True if float32 was left for float64, and has not been worth it since."""
+        return self._patience > 1 and self._single_passes == 0
+
+    @property
+    def is_doubtful(self) -> bool:
+        """True if the next pass would be in float32, and none before it was worth it."""
+        is_first = self._in_single and self._single_passes == 0
+        return is_first and not self._single and self._n >= MIN_PROBED_ROWS
+
+    def review_probe(self, rechecked: int, k: int) -> None:
+        """Turn to float64 at once if too many of `PROBE_ROWS` rows were compared again."""
+        if not self._pays(rechecked * self._n // PROBE_ROWS, k):
+            self._turn_to_double()
+
+    def _pays(self, rechecked: int, k: int) -> bool:
+        """Return whether float32 costs less, given how many of all rows it compares again."""
         if self._single:
-            return
+            return True
         extra = self._n * k * PRICES.pair[0]  # that a pass in float64 costs, about
-        if recheck_cost(rechecked, k, self._d) > plain_cost(self._n, k, self._d) + extra:
-            # then try float32 again, by a pass that rows are not packed for
-            self._in_single, self._packed, self._single_passes = False, None, 0
-            self._double_passes, self._patience = self._patience, 2 * self._patience
+        return recheck_cost(rechecked, k, self._d) <= plain_cost(self._n, k, self._d) + extra
+
+    def _turn_to_double(self) -> None:
+        # float32 will be tried again, by a pass that rows are not packed for
+        self._in_single, self._packed, self._single_passes = False, None, 0
+        self._double_passes, self._patience = self._patience, 2 * self._patience

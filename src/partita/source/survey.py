@@ -15,9 +15,11 @@ from partita.moments import Grid, Moments
 from partita.source.median_brackets import MedianBrackets
 
 SAMPLE_ROWS = 64, 512  # that medians are guessed from: at least, and at most
-SAMPLE_VALUES = 1 << 19  # of more rows than the least
+SAMPLE_VALUES = 1 << 17, 1 << 19  # up to the first, rows are read freely; at most the second
+WIDE_SAMPLE_SHARE = 1 / 32  # of the rows, from the first to the second
 SAMPLE_SHARE = 1 / 4  # of the rows, where these are more than FEW_ROWS
 FEW_ROWS = 192
+SORTED_VALUES = 1 << 14  # up to which all rows are sorted instead
 MAX_COUNTING_PASSES = 3  # over all rows, with better guesses each
 MIN_COUNTED_SHARE = 1 / 8  # of the features: of fewer, columns are read at once
 MAX_MEAN_ORIGIN_RATIO = 2.0**20  # extent over typical deviation, up to which the mean is the origin
@@ -48,6 +50,9 @@ class SurveyedRows(Protocol):
 
     def total_count(self) -> int:
         """Sum of the weights as integers (`Weights.counts`)."""
+
+    def all_values(self, most: int) -> Floats | None:
+        """All rows, if they are in memory, of equal weight, and have no more values than that."""
 
     def sample(self, most: int) -> Floats:
         """About `most` rows, spread evenly: what is found does not depend on which."""
@@ -99,8 +104,13 @@ def survey_dense(rows: SurveyedRows, seen: SurveyedRows) -> Survey:
 
 def _sum_up_and_suspect(extent: Floats, rows: SurveyedRows, moments: Moments) -> Ints:
     """Add up all rows; return the features that only their columns can clear of outliers."""
+    if (values := rows.all_values(SORTED_VALUES)) is not None:
+        rows.sum_up(moments, np.zeros((4, rows.d), rows.kernel_dtype))
+        return suspects_among(values, extent)
     fewest, most = SAMPLE_ROWS
-    most = min(most, max(FEW_ROWS, int(SAMPLE_SHARE * rows.n)), SAMPLE_VALUES // rows.d)
+    narrow, wide = (values // rows.d for values in SAMPLE_VALUES)
+    most = min(most, max(FEW_ROWS, int(SAMPLE_SHARE * rows.n)))
+    most = min(most, wide, max(narrow, int(WIDE_SAMPLE_SHARE * rows.n)))
     sample = rows.sample(max(fewest, most))
     brackets = MedianBrackets.of_sample(sample, extent / MAX_MEAN_ORIGIN_RATIO)
     total, suspect = rows.total_count(), extent > 0
@@ -115,6 +125,17 @@ def _sum_up_and_suspect(extent: Floats, rows: SurveyedRows, moments: Moments) ->
         counts = rows.count_beyond(brackets.cuts(rows.kernel_dtype))
         suspect &= ~brackets.cleared(counts, total)
     return np.flatnonzero(suspect)
+
+
+def suspects_among(values: Floats, extent: Floats) -> Ints:
+    """Return features of rows (n, d) that may have outliers: see `MedianBrackets.cleared`."""
+    n = len(values)
+    ranked = np.sort(values, axis=0)
+    middle = ranked[(n - 1) // 2]
+    deviation = np.abs(ranked - middle)
+    near = (deviation <= extent * (1.001 / MAX_MEAN_ORIGIN_RATIO)).sum(axis=0)
+    equal = (deviation == 0).sum(axis=0)
+    return np.flatnonzero((2 * near >= n + equal) & (extent > 0))
 
 
 def survey_at_zero(

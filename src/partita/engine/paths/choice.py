@@ -19,6 +19,7 @@ KINDS = BLOCKS, PANELS, PREFIX, HAMERLY, YINYANG, BYTES, PLAIN
 PATH_KINDS = {kind.name: kind for kind in KINDS}
 PATHS = tuple(PATH_KINDS)
 LEAN_PATHS = ("hamerly", "plain")  # in place of one that needs too much memory
+MAX_FLOAT_COPY_BYTES = 1 << 26  # of rows whose values are smaller than floats
 MIN_FIT_PASSES = 3  # two until no label changes, and one to the centers as they are returned
 
 
@@ -61,6 +62,8 @@ def _plan(source: Source, k: int, algorithm: str, memory: float) -> PathPlan:
         plan = PathPlan(path, f"requested by algorithm={algorithm!r}", forced=True)
     elif reason := why_plain(rows, k):
         return PathPlan("plain", reason)
+    elif rows.copy_bytes > max(MAX_FLOAT_COPY_BYTES, rows.n * rows.row_bytes):
+        return PathPlan("plain", "a copy of the rows as floats would be larger than they are")
     else:
         plan = next(
             PathPlan(kind.name, why) for kind in PATH_KINDS.values() if (why := kind.suits(rows, k))

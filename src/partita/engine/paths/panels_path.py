@@ -21,8 +21,10 @@ from partita.engine.paths.center_groups import CenterGroups
 from partita.engine.paths.path import (
     MAX_MOVED_SHARE,
     MAX_PATIENCE_PASSES,
+    Path,
     PathKind,
     PathPass,
+    PathPlan,
     PathStart,
     settling_passes,
 )
@@ -181,7 +183,9 @@ def margin_stride(groups: int) -> int:
     return -(-groups // 16) * 16
 
 
-def _start(start: PathStart) -> PanelsPath:
+def _start(start: PathStart) -> Path | PathPlan:
+    if start.source.scores_in_double and not start.plan.forced:
+        return bounds_plan(start.k, "float32 scores leave many rows to float64")
     return PanelsPath(start.source, start.labels)
 
 

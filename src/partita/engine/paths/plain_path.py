@@ -48,8 +48,16 @@ class PlainPath(UnprunedPath):
         super().__init__(labels)
         self._source, self._memory = source, memory
 
+    def expect_end(self) -> None:
+        """Pack no rows any more."""
+        self._memory = 0.0
+
     def assign(self, centers: Centers, sums: Moments | None) -> PathPass:
-        return PathPass(self._source.assign(centers, self.labels, sums, self._memory))
+        moved = self._source.assign(centers, self.labels, sums, self._memory)
+        rows, k = self._source.prunable_rows, len(centers.values)
+        in_double = rows is not None and rows.scores_in_double
+        recheck_cost = plain_cost(rows.n, k, rows.d) if rows is not None and in_double else 0.0
+        return PathPass(moved, recheck_cost=recheck_cost)
 
 
 def why_plain(source: PrunableRows, k: int) -> str | None:

@@ -51,6 +51,7 @@ class PassScheduler:
         self._all_labelled = False
         self._moved = source.n  # in the last pass
         self._before: Centers | None = None  # centers of the last pass
+        self._is_ending = False  # one more pass at most, so that no other path would pay
 
     @property
     def labels(self) -> Ints:
@@ -66,10 +67,8 @@ class PassScheduler:
 
     def assign(self, centers: Centers, sums: Moments | None) -> tuple[str, PathPass]:
         """Make one pass; return the name of its path, and what it did."""
-        if self._path.name != self._plan.path:
-            self._switch(centers)
-        if self._path.name == "plain" and self._bytes_after == 0:
-            self._turn_to_bytes(centers)
+        if not self._is_ending:
+            self._choose_path(centers)
         done, name = self._path.assign(centers, sums), self._path.name
         self._all_labelled, self._before, self._moved = True, centers, done.moved
         self._recheck_cost = done.recheck_cost or self._recheck_cost
@@ -80,6 +79,12 @@ class PassScheduler:
         elif not self._plan.forced and name != "plain":
             self._review(done, centers)
         return name, done
+
+    def _choose_path(self, centers: Centers) -> None:
+        if self._path.name != self._plan.path:
+            self._switch(centers)
+        if self._path.name == "plain" and self._bytes_after == 0:
+            self._turn_to_bytes(centers)
 
     def _turn_to_bytes(self, centers: Centers) -> None:
         """Round the rows to bytes, unless a sample shows that it would not pay."""
@@ -122,7 +127,8 @@ class PassScheduler:
                 if made.note and made.note not in self.notes:
                     self.notes.append(made.note)
                 return
-            self._turn_to(made)
+            room = self._memory + memory_of(self._plan.path, self._source, len(centers.values))
+            self._turn_to_fitting(made, len(centers.values), room)
 
     def _start(self, centers: Centers, rows: Ints | None = None) -> PathStart:
         source = self._source.prunable_rows
@@ -174,9 +180,12 @@ class PassScheduler:
             self._be_patient(cost_share)
             return
         why = f"{self._plan.path} compared {done.compared:.0%} of the pairs"
-        plan = instead(k, why)
-        fits = memory_of(plan.path, self._source, k) <= self._memory
-        self._turn_to(plan if fits else PathPlan("plain", why))
+        self._turn_to_fitting(instead(k, why), k, self._memory)
+
+    def _turn_to_fitting(self, plan: PathPlan, k: int, memory: float) -> None:
+        """Turn to a plan if it needs no more than `memory` bytes, else to plain passes."""
+        fits = memory_of(plan.path, self._source, k) <= memory
+        self._turn_to(plan if fits else PathPlan("plain", plan.why, plan.forced))
 
     def _be_patient(self, cost_share: float) -> None:
         """Try again after a while, which is longer the more the path costs."""
@@ -189,6 +198,13 @@ class PassScheduler:
         self.notes.append(str(plan))
 
     # --- changes from outside ---
+
+    def expect_end(self) -> None:
+        """Prepare nothing for passes after the next one."""
+        if not self._plan.forced and self._all_labelled:
+            self._is_ending = True
+            if isinstance(self._path, PlainPath):
+                self._path.expect_end()
 
     def give_up_bounds(self) -> None:
         """Free the memory of the path; a later pass is a plain one."""
