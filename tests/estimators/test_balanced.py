@@ -146,6 +146,7 @@ def test_sparse_rows_have_the_same_clusters(problem):
     np.testing.assert_array_equal(sparse.labels_, dense.labels_)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_any_number_of_threads_gives_the_same_bits(dtype):
     rng = np.random.default_rng(0)
@@ -270,6 +271,7 @@ def test_ranks_are_those_of_the_values():
     np.testing.assert_array_equal(ranks, sparse)
 
 
+@pytest.mark.compiled
 def test_the_next_assignment_starts_from_the_last():
     from partita._common.threads import Workers
     from partita.centers import Centers

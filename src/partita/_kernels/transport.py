@@ -49,10 +49,12 @@ class Transport:
             return [(j, float(price[j] - price[k]), -1) for j in open_clusters]
         members = np.flatnonzero(self.labels == a)
         found = []
-        for b in range(k if len(members) else 0):
-            key = self.costs[members, b] - self.costs[members, a]
-            first = np.lexsort((self.rank[members], key))[0]
-            found.append((b, float(key[first] + (price[b] - price[a])), int(members[first])))
+        if len(members):
+            keys = self.costs[members] - self.costs[members, a, None]
+            tied = np.where(keys == keys.min(axis=0), self.rank[members, None], len(self.rank))
+            rows = members[tied.argmin(axis=0)].tolist()
+            lengths = (keys.min(axis=0) + (price[:k] - price[a])).tolist()
+            found = list(zip(range(k), lengths, rows, strict=True))
         if self.flow[a] < self.high[a]:
             found.append((k, float(price[k] - price[a]), -1))
         return found
