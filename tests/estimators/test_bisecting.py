@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -313,3 +314,28 @@ def test_its_certificate_bounds_every_partition_and_is_about_its_own_objective()
     certificate = certify(rows, model)
     assert certificate.objective == pytest.approx(model.inertia_, rel=1e-9)
     assert certificate.lower_bound <= KMeans(3, n_init=5, random_state=0).fit(rows).inertia_
+
+
+@pytest.mark.parametrize("power", [-560, 520])
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_splits_are_the_same_at_magnitudes_whose_squares_leave_the_doubles(power, strategy):
+    rows = load_iris().data
+    here = from_extremes(6, strategy).fit(rows)
+    there = from_extremes(6, strategy).fit(np.ldexp(rows, power))
+    np.testing.assert_array_equal(there.labels_, here.labels_)
+    np.testing.assert_array_equal(there.cluster_centers_, np.ldexp(here.cluster_centers_, power))
+
+
+def test_one_row_next_to_the_largest_double_does_not_hide_the_others():
+    rows = np.vstack([load_iris().data, [[1e300, 0, 0, 0]]])
+    model = BisectingKMeans(4, random_state=0).fit(rows)
+    assert np.bincount(model.labels_, minlength=4).min() == 1
+    assert len(model.cluster_centers_) == 4
+
+
+def test_frames_are_certified_without_warnings():
+    frame = load_iris(as_frame=True).data
+    model = BisectingKMeans(3, random_state=0).fit(frame)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.certify(frame, time_limit=1)

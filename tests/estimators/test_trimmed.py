@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from helpers.cases import same_bits
@@ -12,7 +14,9 @@ from helpers.trimmed_reference import best_cost, concentrate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from partita import KMeans, TrimmedKMeans, halting
+from partita import KMeans, TrimmedKMeans, diagnose, halting
+from partita.init import trimmed_starts
+from partita.source.dense import DenseSource
 
 pytestmark = pytest.mark.filterwarnings("ignore:Number of distinct clusters")
 
@@ -196,3 +200,87 @@ def test_two_fits_are_not_merged():
     model = TrimmedKMeans(3, random_state=0).fit(rows)
     with pytest.raises(TypeError, match="Fit one model to the rows of both"):
         model.merge(model)
+
+
+def test_a_fit_that_leaves_rows_out_is_not_merged_into_one_of_all_rows():
+    rows, _, _ = contaminated(1)
+    whole = KMeans(3, random_state=0).fit(rows)
+    trimmed = TrimmedKMeans(3, random_state=0).fit(rows)
+    with pytest.raises(ValueError, match="`other` must be a model of all its rows.*leave rows out"):
+        whole.merge(trimmed)
+    untrimmed = TrimmedKMeans(3, trim=0, random_state=0).fit(rows)
+    assert whole.merge(untrimmed).stats_.weight.sum() == 2 * len(rows)
+
+
+@pytest.mark.parametrize("trim", [0.3, 0.5, 2 / 3])
+def test_as_many_clusters_fit_to_weights_as_to_repeated_rows(trim):
+    rows = np.array([[0.0], [5.0], [9.0]])
+    heavy = from_start(rows, trim=trim).fit(rows, sample_weight=[10] * 3)
+    many = from_start(rows, trim=trim).fit(np.repeat(rows, 10, axis=0))
+    np.testing.assert_array_equal(np.repeat(heavy.labels_, 10), many.labels_)
+    assert heavy.boundary_share_ == many.boundary_share_
+
+
+@pytest.mark.parametrize("weight", [1.0, 0.1])
+def test_light_rows_count_as_rows(weight):
+    with pytest.raises(ValueError, match=r"got 3 with 2 such rows of 3\."):
+        from_start(np.eye(3), trim=0.5).fit(np.eye(3), sample_weight=[weight] * 3)
+
+
+def test_a_share_of_whole_rows_leaves_the_others():
+    rows = np.arange(100.0)[:, None]
+    with pytest.raises(ValueError, match="got 72 with 71 such rows"):
+        TrimmedKMeans(72, trim=0.29, n_init=1).fit(rows)
+
+
+def test_frames_are_diagnosed_without_warnings():
+    frame = pd.DataFrame(contaminated(0)[0], columns=["a", "b"])
+    model = TrimmedKMeans(3, trim=0.1, random_state=0).fit(frame)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        diagnose(model, frame)
+
+
+@pytest.mark.parametrize("power", [-560, 520])
+def test_the_cut_is_the_same_at_magnitudes_whose_squares_leave_the_doubles(power):
+    rows, _, truth = contaminated(2)
+    here = from_start(truth, trim=0.1).fit(rows)
+    there = from_start(np.ldexp(truth, power), trim=0.1).fit(np.ldexp(rows, power))
+    np.testing.assert_array_equal(there.labels_, here.labels_)
+    assert there.threshold_ == np.ldexp(here.threshold_, power)
+    np.testing.assert_array_equal(there.predict(np.ldexp(rows, power)), here.labels_)
+
+
+def test_a_row_next_to_the_largest_double_is_left_out():
+    rows, _, truth = contaminated(2, share=0)
+    rows = np.vstack([rows, [[1e300, 0.0]]])
+    model = TrimmedKMeans(3, trim=1 / len(rows), random_state=0).fit(rows)
+    assert np.flatnonzero(model.labels_ < 0).tolist() == [len(rows) - 1]
+    assert error(model, truth) < 0.3
+
+
+# --- work ---
+
+
+def test_starts_are_drawn_by_one_cut_for_every_center(monkeypatch):
+    cuts, made = [], trimmed_starts.cut_farthest
+    monkeypatch.setattr(
+        trimmed_starts, "cut_farthest", lambda *given: cuts.append(len(given[0])) or made(*given)
+    )
+    rows = np.random.default_rng(0).normal(size=(9000, 2))
+    TrimmedKMeans(20, n_init=2, max_iter=1, random_state=0).fit(rows)
+    assert len(cuts) == 2 * 19
+    assert max(cuts) <= 4096
+
+
+def test_rows_that_are_left_out_again_are_not_read_again(monkeypatch):
+    read, move = [], DenseSource.move
+    monkeypatch.setattr(
+        DenseSource,
+        "move",
+        lambda self, rows, *rest: read.append(len(rows)) or move(self, rows, *rest),
+    )
+    rows = np.random.default_rng(0).normal(size=(4000, 2))
+    model = from_start(rows[:4], trim=0.5, max_iter=40).fit(rows)
+    assert model.n_iter_ > 20
+    assert sum(read) < 5 * 2000

@@ -14,7 +14,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from partita import KernelKMeans, KMeans, KMedoids, SphericalKMeans, load, save, to_sklearn
+from partita import (
+    KernelKMeans,
+    KMeans,
+    KMedoids,
+    SphericalKMeans,
+    TrimmedKMeans,
+    load,
+    save,
+    to_sklearn,
+)
 from partita.tables import Scaling
 
 EXPORTED = [
@@ -133,3 +142,10 @@ def test_a_scaling_becomes_onnx_too(tmp_path):
     save(model, tmp_path / "a", scaling=scaling, fill=ROWS.mean(axis=0))
     ours, new = load(tmp_path / "a"), NEW.astype(np.float32)  # its imputer takes no doubles
     assert by_onnx(ours, new).tolist() == ours.predict(new).tolist()
+
+
+def test_a_model_that_leaves_rows_out_is_not_exported():
+    rows = np.random.default_rng(0).normal(size=(50, 2))
+    with pytest.raises(TypeError, match="a cluster for every row, got a TrimmedKMeans: .*rows out"):
+        to_sklearn(TrimmedKMeans(2, random_state=0).fit(rows))
+    assert to_sklearn(TrimmedKMeans(2, trim=0, random_state=0).fit(rows)).predict(rows).min() == 0

@@ -4,13 +4,16 @@ References are uniform in the box of the data along its principal axes (Tibshira
 Hastie 2001). A single Gaussian has less structure than such a box, so data that beats the box beats
 both. Categorical features are drawn independently. Skewed features and counts have more structure
 than a box: data that beats it is also compared with one cloud of such features.
+
+Rows that most fits leave out as outliers are not part of a cloud: references have the same.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -40,6 +43,7 @@ class SweepCurve:
     log_cost: Floats  # (m,)
     silhouette: Floats  # (m,) the simplified one; 0 for one cluster
     n_comparable: int | None = None  # K from the first on whose clusters are no grid; None: all
+    outliers: Ints | None = None  # rows that most fits leave out; None: there are none
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +113,10 @@ def compare_with_uniform(
     ks = ks[ks <= min(problem.n, max(2, problem.n // MIN_ROWS_PER_CLUSTER))]
     if rows is None or len(ks) < 2:
         return None
-    draw = reference_data(rows, rotate=problem.capabilities.geometry is not EUCLIDEAN)
     data = sweep_curve(problem, ks, workers)
     callback()
+    rotate = problem.capabilities.geometry is not EUCLIDEAN
+    draw = among_outliers(rows, data.outliers, lambda inliers: reference_data(inliers, rotate))
     tables = (problem.like(draw(rng)) for _ in range(n_references))
     return GapComparison(ks, data, _sweep_each(tables, ks, workers, callback))
 
@@ -130,7 +135,7 @@ def compare_with_cloud(
     is_euclidean = problem.capabilities.geometry is EUCLIDEAN
     if rows is None or (is_categorical(rows) and not is_euclidean):
         return None
-    draw = unimodal_cloud(rows)
+    draw = among_outliers(rows, uniform.data.outliers, unimodal_cloud)
     tables = (problem.like(draw(rng)) for _ in range(n_references))
     references = _sweep_each(tables, uniform.ks, workers, callback)
     return replace(uniform, references=references, kind=ONE_CLOUD)
@@ -157,7 +162,35 @@ def sweep_curve(problem: SweepProblem, ks: Ints, workers: Workers) -> SweepCurve
     costs = [rungs[k].cost for k in ks.tolist()]
     log_cost = np.array([logarithm(max(cost, MIN_COST)) for cost in costs])
     count = count_comparable(np.array(costs) / problem.mass, problem.grid_variance)
-    return SweepCurve(log_cost, np.nan_to_num(silhouette), count)
+    outliers = left_out_by_most([rung.model for rung in rungs.values()])
+    return SweepCurve(log_cost, np.nan_to_num(silhouette), count, outliers)
+
+
+def left_out_by_most(models: Sequence[Any]) -> Ints | None:
+    """The rows to which more than half of the fits gave no cluster; None if there are none.
+
+    A single fit may leave out rows of a cluster that it lacks a center for.
+    """
+    labels = [np.asarray(own) for m in models if (own := getattr(m, "labels_", None)) is not None]
+    rows = np.flatnonzero(2 * np.sum([own < 0 for own in labels], axis=0) > len(models))
+    return rows if len(rows) else None
+
+
+def among_outliers(
+    rows: Floats, outliers: Ints | None, sampler_of: Callable[[Floats], Sampler]
+) -> Sampler:
+    """Draw like the rows that are no outliers; these stay where they are."""
+    if outliers is None:
+        return sampler_of(rows)
+    inliers = np.setdiff1d(np.arange(len(rows)), outliers)
+    draw = sampler_of(rows[inliers])
+
+    def draw_all(rng: np.random.Generator) -> Floats:
+        drawn = rows.copy()
+        drawn[inliers] = draw(rng)
+        return drawn
+
+    return draw_all
 
 
 def uniform_box(rows: Floats, rotate: bool) -> Sampler:

@@ -153,9 +153,7 @@ class _GrowingTree:
         for j in (0, 1):
             rows: Ints = np.flatnonzero(run.labels == j)
             rows = rows if leaf.rows is None else leaf.rows[rows]
-            halves.append(
-                Leaf(node + j, rows, run.centers[j], run.stats.take([j]), costs[j])
-            )
+            halves.append(Leaf(node + j, rows, run.centers[j], run.stats.take([j]), costs[j]))
         return halves, run
 
     def _cost(self) -> float:
