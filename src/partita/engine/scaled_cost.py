@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from partita._common.array_types import Floats, Ints
+from partita._common.array_types import Ints
 from partita._common.exact_sum import exact_total, exact_totals
 from partita._common.power_of_two import power_of_two
 from partita.centers import Centers
