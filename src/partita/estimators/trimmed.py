@@ -44,8 +44,8 @@ TRIM = Rule(
 )
 NO_BOUNDS = "no lower bounds are known of a sum that leaves rows out"
 LEAVES_OUT = "its clusters and its cost leave rows out"
-MIN_STARTS, MAX_STARTS = 4, 24  # by default
-STARTED_CENTERS = 600  # of all these starts
+MIN_STARTS, MAX_STARTS = 6, 24  # by default
+STARTED_CENTERS = 1200  # of all these starts
 IN_MEMORY = "rows in memory"
 PARTITIONS_ADVICE = "Fit a part of the rows in memory; `predict` labels rows in partitions."
 
@@ -78,8 +78,8 @@ callable, array or model, default="k-means++"
         `trim` of the weight, which is where outliers are. The other names are those of `KMeans`,
         which may start at outliers: "k-means||" and "mini-batch" look for far rows.
     n_init : "auto" or int, default="auto"
-        Number of starts; "auto" is 24, of more than 25 clusters fewer (600 / n_clusters, at least
-        4), or 1 if centers are given. They are compared after 3 iterations, and the best third, at
+        Number of starts; "auto" is 24, of more than 50 clusters fewer (1200 / n_clusters, at least
+        6), or 1 if centers are given. They are compared after 3 iterations, and the best third, at
         most 4, run to the end. Of many rows, a sample (of 4096, or 64 for each cluster) compares
         the starts; then the best of it is the start for all rows.
     tol : float, default=1e-4
