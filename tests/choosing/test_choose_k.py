@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import pickle
+from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -22,8 +24,10 @@ from partita import (
     MiniBatchKMeans,
     SphericalKMeans,
     Sweep,
+    TrimmedKMeans,
     choose_k,
 )
+from partita.choosing.gap_reference import among_outliers, left_out_by_most, uniform_box
 from partita.halting import MaxIter
 from partita.metrics.criteria import adjusted_rand
 
@@ -266,3 +270,25 @@ def test_rows_that_are_not_finite_are_named():
     rows[7, 1] = np.nan
     with pytest.raises(ValueError, match="NaN"):
         choose_k(rows)
+
+
+def test_outliers_do_not_hide_groups_from_an_estimator_that_leaves_them_out():
+    rng = np.random.default_rng(0)
+    groups = [rng.normal(size=(50, 2)), rng.normal(size=(50, 2)) + 8, rng.normal(size=(4, 2)) * 60]
+    estimator = TrimmedKMeans(n_init=4, random_state=0)
+    sweep = partial(choose_k, ks=[2, 3, 4], estimator=estimator, n_references=4, random_state=0)
+    assert sweep(np.concatenate(groups)).best_k == 2
+    assert sweep(np.concatenate([groups[0], groups[0][::-1] * 0.9, groups[2]])).best_k == 1
+
+
+def test_references_keep_the_rows_that_most_fits_leave_out():
+    models = [SimpleNamespace(labels_=np.array(labels)) for labels in ([0, -1, -1], [0, -1, 0])]
+    outliers = left_out_by_most([*models, SimpleNamespace(labels_=np.array([-1, -1, 0]))])
+    np.testing.assert_array_equal(outliers, [1])
+    assert left_out_by_most([SimpleNamespace(labels_=np.zeros(3)), SimpleNamespace()]) is None
+    rows = np.array([[0.0], [1e9], [1.0], [2.0]])
+    drawn = among_outliers(rows, outliers, lambda rows: uniform_box(rows, rotate=True))(
+        np.random.default_rng(0)
+    )
+    assert drawn[1] == 1e9
+    assert 0 <= drawn[[0, 2, 3]].min() <= drawn[[0, 2, 3]].max() <= 2

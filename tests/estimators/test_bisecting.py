@@ -15,7 +15,7 @@ from helpers.cases import same_bits
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.cluster.hierarchy import fcluster, is_valid_linkage
-from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import v_measure_score
 
@@ -339,3 +339,13 @@ def test_frames_are_certified_without_warnings():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.certify(frame, time_limit=1)
+
+
+def test_the_default_tolerance_costs_no_quality():
+    rows, _ = make_blobs(2000, centers=12, n_features=5, random_state=1)
+
+    def cost(tol):
+        fits = [BisectingKMeans(12, tol=tol, random_state=seed).fit(rows) for seed in range(20)]
+        return sum(model.inertia_ for model in fits)
+
+    assert cost(1e-4) <= 1.002 * cost(0.0)

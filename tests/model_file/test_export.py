@@ -146,6 +146,8 @@ def test_a_scaling_becomes_onnx_too(tmp_path):
 
 def test_a_model_that_leaves_rows_out_is_not_exported():
     rows = np.random.default_rng(0).normal(size=(50, 2))
-    with pytest.raises(TypeError, match="a cluster for every row, got a TrimmedKMeans: .*rows out"):
+    with pytest.raises(
+        TypeError, match=r"a cluster for every row, got a TrimmedKMeans: .*rows out"
+    ):
         to_sklearn(TrimmedKMeans(2, random_state=0).fit(rows))
     assert to_sklearn(TrimmedKMeans(2, trim=0, random_state=0).fit(rows)).predict(rows).min() == 0

@@ -51,7 +51,10 @@ def promising_starts(
     short = replace(_quiet(options), halt=MaxIter(SHORT_RUN))
     ranked = sorted((_run(sample, start, short, trim)[0], i) for i, start in enumerate(starts))
     finalists = max(1, min(MAX_FINALISTS, len(starts) // STARTS_PER_FINALIST))
-    best = [starts[i] for _, i in ranked[:finalists]]
+    distinct: dict[float, Floats] = {}
+    for cost, i in ranked:
+        distinct.setdefault(cost, starts[i])  # starts of the same cost end at the same centers
+    best = list(distinct.values())[:finalists]
     if sample is source:
         return best
     runs = [_run(sample, start, _quiet(options), trim) for start in best]

@@ -38,6 +38,7 @@ from partita.scanning.stored_rows import StoredRows
 from partita.source.protocol import Source
 from partita.trace import Callback, Trace
 
+SPLIT_VARIANCE_SHARE = 0.01  # times `tol`: the least squared shift of a split that goes on
 DOWN_A_TREE = "it assigns rows down a tree, not to the nearest center"
 NO_REPLAY = "its iterations split clusters, and keep no centers to start from"
 MAX_LEAVES_IN_TEXT = 30
@@ -61,7 +62,8 @@ class BisectingKMeans(EuclideanClusterer):
     n_clusters : int, default=8
         The number of clusters. If there are fewer distinct rows, there are fewer clusters.
     init : {"k-means++", "random"} or callable, default="random"
-        The two centers that every split starts from, as in `KMeans`; + its other names.
+        The two centers that every split starts from, as in `KMeans`; + its other names. A callable
+        receives all rows of the cluster, also those of weight 0.
     n_init : int, default=1
         Number of starts of every split, of which the best result is kept.
     random_state, verbose, copy_x, n_threads, memory_limit
@@ -69,8 +71,9 @@ class BisectingKMeans(EuclideanClusterer):
     max_iter : int, default=300
         Maximum number of iterations of a single run of a split.
     tol : float, default=1e-4
-        A run stops when the squared shift of the two centers is at most `tol` times the mean
-        variance of the features among the rows that are split.
+        A run stops when the squared shift of the two centers is at most `tol` times a hundredth of
+        the mean variance of the features among the rows that are split: a split that stops early
+        also spoils those below it. (scikit-learn's takes `tol` without a variance.)
     algorithm : {"lloyd", "elkan"}, default="lloyd"
         As in `KMeans`: the same result by the fastest path.
     bisecting_strategy : {"biggest_inertia", "largest_cluster"}, default="biggest_inertia"
@@ -95,7 +98,8 @@ class BisectingKMeans(EuclideanClusterer):
         + All splits, with the center and the summary of every node.
     linkage_ : ndarray of shape (n_clusters − 1, 4)
         + The tree in the format of SciPy's `dendrogram` and `fcluster`. A height is the increase of
-        the objective if a split is undone, or that of a later split if it is higher.
+        the objective if a split is undone, or that of a later split if it is higher. `fcluster`
+        cannot cut between equal heights, and then returns fewer clusters: `cut(k)` has exactly k.
     n_iter_ : int
         + The number of splits.
     trace_ : Trace
@@ -193,7 +197,8 @@ class BisectingKMeans(EuclideanClusterer):
     def cut(self, k: int) -> BisectingKMeans:
         """Return the model with k clusters: the first k − 1 splits, as `fit` makes them for k.
 
-        Its `inertia_` may differ from that of such a fit in the last bit.
+        Its `inertia_` may differ from that of such a fit in the last bit, and `paths_` are those of
+        all splits.
 
         >>> from partita import BisectingKMeans
         >>> model = BisectingKMeans(3, random_state=0).fit([[0.0], [1.0], [8.0], [9.0], [20.0]])
@@ -341,7 +346,7 @@ class BisectingParameters(LloydParameters):
             ]
 
         def run(k: int, spread: float, memory: float) -> LloydOptions:
-            small = Shift(math.sqrt(self.model.tol) * spread)
+            small = Shift(math.sqrt(SPLIT_VARIANCE_SHARE * self.model.tol) * spread)
             halt = SamePartition() | small | MaxIter(self.max_iter)
             return LloydOptions(k, halt, self.empty, (), None, self.algorithm, memory)
 

@@ -46,8 +46,8 @@ TRIM = Rule(
 NO_BOUNDS = "no lower bounds are known of a sum that leaves rows out"
 FARTHEST = "the farthest from every center"
 LEAVES_OUT = "its clusters and its cost leave rows out"
-MIN_STARTS, MAX_STARTS = 4, 24  # by default
-STARTED_CENTERS = 600  # of all these starts
+MIN_STARTS, MAX_STARTS = 6, 24  # by default
+STARTED_CENTERS = 1200  # of all these starts
 IN_MEMORY = "rows in memory"
 PARTITIONS_ADVICE = "Fit a part of the rows in memory; `predict` labels rows in partitions."
 
@@ -77,11 +77,13 @@ memory_limit
     init : {"k-means++", "k-means||", "mini-batch", "random", "box", "random-partition"}, \
 callable, array or model, default="k-means++"
         The starting centers, as in `KMeans`; but "k-means++" never draws from the farthest share
-        `trim` of the weight, which is where outliers are.
+        `trim` of the weight, which is where outliers are. The other names are those of `KMeans`,
+        which may start at outliers: "k-means||" and "mini-batch" look for far rows.
     n_init : "auto" or int, default="auto"
-        Number of starts; "auto" is 24, or 1 if centers are given. They are compared after 3
-        iterations, and the best 4 run to the end. Of many rows, a sample (of 4096, or 64 for each
-        cluster) compares the starts; then the best of it is the start for all rows.
+        Number of starts; "auto" is 24, of more than 50 clusters fewer (1200 / n_clusters, at least
+        6), or 1 if centers are given. They are compared after 3 iterations, and the best third, at
+        most 4, run to the end. Of many rows, a sample (of 4096, or 64 for each cluster) compares
+        the starts; then the best of it is the start for all rows.
     tol : float, default=1e-4
         Stop when the squared shift of the centers is at most `tol` times the mean variance of the
         features within clusters. (Variances of all rows, as in `KMeans`, would be those of the
@@ -231,7 +233,7 @@ callable, array or model, default="k-means++"
         return -cut.total(labelling.own_squares(*args), weight)
 
     def merge(self, other: CenterClusterer) -> TrimmedKMeans:
-        """Not available: what is left out of all rows cannot be told from two fits."""
+        """Not available: two fits do not tell which of all rows are left out."""
         raise TypeError(
             "merge() is not available for TrimmedKMeans: the rows that are left out depend on all "
             "rows. Fit one model to the rows of both."

@@ -29,9 +29,6 @@ def to_sklearn(model: Any) -> Any:
     from sklearn.pipeline import Pipeline, make_pipeline
     from sklearn.utils.validation import check_is_fitted
 
-    from partita.estimators.capabilities import ALL_ROWS, CELLS, MEANS
-    from partita.estimators.fitted_models import capabilities_of
-    from partita.geometry import EUCLIDEAN
     from partita.model_file.preparation import without_preparation
 
     model, first = without_preparation(model)
@@ -40,20 +37,7 @@ def to_sklearn(model: Any) -> Any:
     if isinstance(model, Pipeline):
         *steps, (name, last) = model.steps
         return Pipeline([*steps, (name, to_sklearn(last))], verbose=model.verbose)
-    capabilities = capabilities_of(model)
-    exact = capabilities.exact_sums and capabilities.has(MEANS, CELLS)
-    if not exact or capabilities.geometry is not EUCLIDEAN:
-        raise TypeError(
-            f"`model` must be a KMeans or MiniBatchKMeans of partita, got a {type(model).__name__}."
-            " scikit-learn's KMeans can represent only squared Euclidean distances to means."
-        )
-    if not capabilities.has(ALL_ROWS):
-        raise TypeError(
-            f"`model` must have a cluster for every row, got a {type(model).__name__}: "
-            f"{capabilities.why_not(ALL_ROWS)}, and scikit-learn's KMeans cannot. For its centers: "
-            "KMeans(k, init=model.cluster_centers_, n_init=1, max_iter=1) of partita, fitted to "
-            "model.cluster_centers_."
-        )
+    _check_exportable(model)
     check_is_fitted(model)
     centers = np.ascontiguousarray(model.cluster_centers_)
     other = KMeans(**_parameters(model, len(centers)))
@@ -72,6 +56,28 @@ def to_sklearn(model: Any) -> Any:
     if hasattr(model, "feature_names_in_"):
         other.feature_names_in_ = np.array(model.feature_names_in_, dtype=object)
     return other
+
+
+def _check_exportable(model: Any) -> None:
+    """Raise an error unless scikit-learn's KMeans can represent the model."""
+    from partita.estimators.capabilities import ALL_ROWS, CELLS, MEANS
+    from partita.estimators.fitted_models import capabilities_of
+    from partita.geometry import EUCLIDEAN
+
+    capabilities = capabilities_of(model)
+    exact = capabilities.exact_sums and capabilities.has(MEANS, CELLS)
+    if not exact or capabilities.geometry is not EUCLIDEAN:
+        raise TypeError(
+            f"`model` must be a KMeans or MiniBatchKMeans of partita, got a {type(model).__name__}."
+            " scikit-learn's KMeans can represent only squared Euclidean distances to means."
+        )
+    if not capabilities.has(ALL_ROWS):
+        raise TypeError(
+            f"`model` must have a cluster for every row, got a {type(model).__name__}: "
+            f"{capabilities.why_not(ALL_ROWS)}, and scikit-learn's KMeans cannot. For its centers: "
+            "KMeans(k, init=model.cluster_centers_, n_init=1, max_iter=1) of partita, fitted to "
+            "model.cluster_centers_."
+        )
 
 
 def _steps(first: Any) -> Iterator[Any]:

@@ -22,7 +22,10 @@ def own_lengths(source: Source, centers: Centers, labels: Ints) -> Floats:
     """
     squares = source.own_distances(centers, labels)
     lengths = np.sqrt(squares, out=squares)
-    if lengths.max(initial=0.0) < MIN_LENGTH:
+    largest = lengths.max(initial=0.0)
+    if MIN_LENGTH <= largest <= MAX_LENGTH:
+        return lengths
+    if largest < MIN_LENGTH:
         doubtful = np.arange(source.n)
     else:
         doubtful = np.flatnonzero(~(lengths <= MAX_LENGTH))
