@@ -120,6 +120,7 @@ def test_parameters_are_kept_as_given_and_a_fit_changes_none():
         "verbose": 0, "random_state": np.random.default_rng(0), "copy_x": False,
         "algorithm": "elkan", "halt": MaxIter(3), "callback": print, "empty": "keep",
         "n_threads": 1, "memory_limit": 1e9, "quality": "fast", "time_budget": 9.5,
+        "missing": "partial",
     }  # fmt: skip
     model = KMeans(**given)
     assert {name: id(value) for name, value in model.get_params().items()} == {

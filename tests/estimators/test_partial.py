@@ -418,11 +418,20 @@ def test_reports_tell_what_is_missing(fitted, tmp_path):
     described = partita.describe(model, rows)
     assert described.grade == "unknown"  # borders need whole rows
     assert described.profile.typical.shape == (4, 8)
+    assert described.missing == np.isnan(rows).mean()
+    assert "of the values are missing; only the others count." in str(described)
+    assert "only the others count" in described._repr_html_()
     pytest.importorskip("jinja2")
-    from partita.report import Fitted, summarise
+    from partita.report import Fitted, render, summarise
 
     summary = summarise(Fitted(model, rows))
     assert summary.of_fit
+    assert (summary.filled, summary.left_missing) == (0, np.isnan(rows).sum())
+    page = render(Fitted(model, rows))
+    assert f"{np.isnan(rows).sum()} missing values were left out." in page
+    assert "issing values are drawn at the center of their group" in page
+    total = np.nansum((rows - np.nanmean(rows, axis=0)) ** 2)
+    assert summary.explained_variance == pytest.approx(1 - model.inertia_ / total, rel=1e-9)
     assert summary.objective == model.inertia_
     found = {finding["name"]: finding for finding in summary.findings}["missing-values"]
     assert f"{100 * np.isnan(rows).mean():.3g} % of the values are missing" in found["evidence"]

@@ -52,6 +52,8 @@ class Description:
         How many rows belong to no group, of members that leave rows out; else empty.
     leading : tuple of LeadingCategories
         The most frequent categories of each column, in all rows and in each group.
+    missing : float
+        The share of values that are missing, and left out by the model.
     """
 
     sentence: str
@@ -63,6 +65,7 @@ class Description:
     profile: GroupProfile | None
     left_out: str = ""
     leading: tuple[LeadingCategories, ...] = ()
+    missing: float = 0.0
 
     def __len__(self) -> int:
         return len(self.groups)
@@ -102,7 +105,7 @@ class Description:
         return f"<Description: {self.sentence}>"
 
     def __str__(self) -> str:
-        lines = [f"{self.sentence}.", *([self.reason] if self.reason else [])]
+        lines = [f"{self.sentence}.", *self._remarks]
         for group in self.by_size:
             head = f"{group.number}  {group.name}: {share_text(group.share)}, "
             lines += ["", f"{head}{count_text(group.size, 'row')}"]
@@ -110,6 +113,11 @@ class Description:
                 lines.append(textwrap.fill(text, _TEXT_COLUMNS, **_INDENT))
         lines += ["", f"{self.left_out}."] if self.left_out else []
         return "\n".join(lines)
+
+    @property
+    def _remarks(self) -> list[str]:
+        share = f"{share_text(self.missing)} of the values are missing; only the others count."
+        return [text for text in (self.reason, share if self.missing else "") if text]
 
     def _repr_html_(self) -> str:
         """HTML for notebooks; everything that comes from the data is escaped."""
@@ -122,7 +130,7 @@ class Description:
         head = "".join(f"<th>{name}</th>" for name in ("group", "name", "share", "rows", ""))
         rest = f"<p>{escape(self.left_out)}.</p>" if self.left_out else ""
         return (
-            f"<p><b>{escape(self.sentence)}.</b> {escape(self.reason)}</p>"
+            f"<p><b>{escape(self.sentence)}.</b> {escape(' '.join(self._remarks))}</p>"
             f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
             f"{rest}"
         )
@@ -210,6 +218,7 @@ def describe(
         described.profile,
         left_out_note(data.model, data.labels),
         category_table(data),
+        data.left_missing / max(1, np.size(data.given_rows)),
     )
 
 

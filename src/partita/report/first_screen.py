@@ -114,11 +114,12 @@ def _meta(analysis: ReportAnalysis) -> list[str]:
 
 def _lead(summary: Summary) -> str:
     features = f" on {count_text(summary.features, 'feature')}" if summary.features else ""
-    filled = ""
-    if summary.filled:
-        were = "was" if summary.filled == 1 else "were"
-        filled = f"; {count_text(summary.filled, 'missing value')} {were} filled in"
-    return f"{summary.method}{features}{_SCALINGS.get(summary.scale, '')}{filled}."
+    missing = ""
+    for count, done in ((summary.filled, "filled in"), (summary.left_missing, "left out")):
+        if count:
+            were = "was" if count == 1 else "were"
+            missing += f"; {count_text(count, 'missing value')} {were} {done}"
+    return f"{summary.method}{features}{_SCALINGS.get(summary.scale, '')}{missing}."
 
 
 def _grade(analysis: ReportAnalysis) -> Grade | None:

@@ -27,14 +27,15 @@ def provenance_of(
     fitted = data.fitted
     installed = {name: v for name, v in (fitted.versions or {}).items() if v != "not installed"}
     versions = [f"{name} {version}" for name, version in installed.items()]
-    filled = f"{number_text(summary.filled)}, filled in"
+    counts = ((summary.filled, "filled in"), (summary.left_missing, "left out"))
+    missing = "; ".join(f"{number_text(count)}, {done}" for count, done in counts if count)
     facts = [
         ("Command", _line(fitted.command, _MAX_COMMAND_LENGTH)),
         ("Source", _line(fitted.source, 300)),
         ("Data fingerprint", _line(fitted.fingerprint, 120)),
         ("Rows", _rows(summary)),
         ("Features", _features(data)),
-        ("Missing values", filled if summary.filled else ""),
+        ("Missing values", missing),
         ("Scaling", summary.scale),
         ("Preparation", "; ".join(_line(text, 300) for text in told_plan(fitted))),
         ("Weights", _weights(data)),

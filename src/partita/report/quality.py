@@ -54,7 +54,7 @@ def measure_quality(data: ReportInput, distances: RowDistances) -> FitQuality:
     here, explained = distances.cost(data.optional_weight), None
     has_centers = getattr(data.model, "cluster_centers_", None) is not None
     if has_centers and capabilities_of(data.model).geometry is not None:  # J adds up squares
-        factors = factorize(data.model, data.rows, data.optional_weight)
+        factors = factorize(data.model, data.given_rows, data.optional_weight)
         here, explained = factors.objective, factors.explained_variance
     if capabilities_of(data.model).left_out and hasattr(data.model, "score"):
         # rows at the edge may count in part

@@ -19,8 +19,8 @@ from partita.source.mixed_rows import MixedView
 from partita.tables.category_columns import encode_categories
 
 
-def checked_rows(model: Any, X: Any, original: Any, is_matrix: bool) -> tuple[Any, Any]:
-    """The rows as clustered and in the user's units; a matrix must be that of the fit."""
+def checked_rows(model: Any, X: Any, original: Any, is_matrix: bool) -> tuple[Any, Any, Any]:
+    """The rows as given, without gaps, and in the user's units; a matrix is that of the fit."""
     rows = validation.as_rows(X, "a report")
     n = len(model.labels_) if is_matrix and hasattr(model, "labels_") else None
     if n not in (None, rows.shape[0]):
@@ -28,14 +28,14 @@ def checked_rows(model: Any, X: Any, original: Any, is_matrix: bool) -> tuple[An
         raise must_be("X", wanted, Got(f"an array of shape {rows.shape}"))
     given, rows = rows, complete_rows(model, rows)
     if original is None:
-        return rows, given
+        return given, rows, given
     original = validation.as_rows(original, "a report", "original")
     if original.shape != rows.shape:
         raise ValueError(
             f"`original` must have the shape of X, {rows.shape}, got {original.shape}. It "
             "holds the same rows in other units."
         )
-    return rows, original
+    return given, rows, original
 
 
 def checked_table(model: Any, X: Any, original: Any) -> tuple[ColumnTable, Floats, MixedView]:

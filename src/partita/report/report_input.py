@@ -208,6 +208,7 @@ class ReportInput:
     model: Any  # without the names of columns
     k: int
     rows: Any  # (n, d) as clustered, dense or CSR; a `ColumnTable`; or a matrix in their place
+    given_rows: Any  # the same with NaN where the model sees a missing value
     original: Any  # (n, d) in the user's units; of a table with categories, its numbers
     names: tuple[str, ...]  # of the features (of the numbers), as they are shown
     labels: Ints  # (n,); −1 for rows without a cluster
@@ -239,6 +240,11 @@ class ReportInput:
     def n(self) -> int:
         """The number of rows."""
         return len(self.labels)
+
+    @property
+    def left_missing(self) -> int:
+        """The number of missing values that the model leaves out."""
+        return 0 if self.given_rows is self.rows else int(np.isnan(self.given_rows).sum())
 
     @property
     def rows_of_fit(self) -> int:
@@ -344,10 +350,11 @@ def check_input(fitted: Fitted) -> ReportInput:
     model, view = without_feature_names(fitted.model), None
     if takes_categories(model):
         rows, original, view = checked_table(fitted.model, fitted.X, fitted.original)
-        names = list(view.number_names)
+        given_rows, names = view.numbers, list(view.number_names)
     else:
-        rows, original = checked_rows(fitted.model, fitted.X, fitted.original, is_matrix)
-        names = feature_names(fitted.model, fitted.X, original.shape[1], fitted.names, "names")
+        X, known = fitted.X, fitted.original
+        given_rows, rows, original = checked_rows(fitted.model, X, known, is_matrix)
+        names = feature_names(fitted.model, X, original.shape[1], fitted.names, "names")
     n = rows.shape[0]
     kept = np.arange(n) if fitted.kept is None else check_numbers("kept", fitted.kept, n)
     ids = as_sequence(fitted.ids)
@@ -371,6 +378,7 @@ def check_input(fitted: Fitted) -> ReportInput:
         model=model,
         k=k,
         rows=rows,
+        given_rows=given_rows,
         original=original,
         names=tuple(safe_line(name) for name in names),
         labels=labels,

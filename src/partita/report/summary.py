@@ -63,7 +63,8 @@ class Summary:
     features: int
     scale: str
     n_clusters: int
-    filled: int  # values that were missing
+    filled: int  # missing values that were filled in
+    left_missing: int  # those that the model leaves out
     objective: float | None  # of these rows
     certified: Certificate | None  # the certificate of the fit, if these are its rows
     of_fit: bool  # whether these are the rows of the fit, judged by the objective
@@ -229,6 +230,7 @@ def _summary(
         scale=data.scaling,
         n_clusters=data.k,
         filled=int(fitted.filled),
+        left_missing=data.left_missing,
         objective=quality.objective,
         certified=certificate_of(model) if quality.of_fit else None,
         of_fit=quality.of_fit,

@@ -20,8 +20,9 @@ from partita.centers import Centers
 from partita.exact_weights import Weights
 from partita.moments import Moments
 from partita.partial_moments import PartialGrid, PartialSummary, summarise_partial
-from partita.source.blocks import as_kernel_type, crew_slices
+from partita.source.blocks import as_kernel_type
 from partita.source.dense import DenseSource
+from partita.source.raw_rows import row_slices
 from partita.source.row_views import RowView
 from partita.source.survey import Survey, lower_median
 from partita.stats import ClusterStats
@@ -97,7 +98,7 @@ class PartialSource:
     @cached_property
     def counts(self) -> GapCounts:
         """The counts over all rows."""
-        steps = (rows for rows, _ in crew_slices(self.workers, self.n, self.d))
+        steps = row_slices(self.n, self.d)
         return GapCounts.of((self.rows[rows] for rows in steps), self.d)
 
     @property
@@ -135,7 +136,7 @@ class PartialSource:
             return memory
         copy = np.empty((self.n, self.d), self._dense.kernel_dtype)
         view = self.filled.rows
-        for rows, _ in crew_slices(self.workers, self.n, self.d):
+        for rows in row_slices(self.n, self.d):
             copy[rows] = view[rows]
         self.filled = DenseSource(copy, self.weights, self.workers)
         return memory - taken

@@ -40,6 +40,8 @@ _MIN_CELL_SHARE = 0.95  # of the rows inside the cell of their own group; else c
 _CELL_TEST_ROWS = 5_000
 _CELL_TEST_VALUES = 4_000_000
 
+_GAPS_NOTE = "missing values are drawn at the center of their group"
+
 
 @dataclass(frozen=True, slots=True)
 class LegendGroup:
@@ -118,11 +120,9 @@ def _packed_map(data: ReportInput, profile: GroupProfile) -> tuple[dict[str, Any
         f"with at least {MIN_CLUSTER_ROWS} rows of every group that has so many"
     )
     scales = not _has_equal_scale(frames) and "the axes have different scales"
-    return (
-        contents,
-        join_sentences([scales, cell_note]),
-        join_sentences([sampled, placed, place.note, left_out]),
-    )
+    gaps = data.left_missing > 0 and _GAPS_NOTE
+    notes = [sampled, placed, place.note, left_out, gaps]
+    return contents, join_sentences([scales, cell_note]), join_sentences(notes)
 
 
 def _legend(data: ReportInput) -> tuple[LegendGroup, ...]:
