@@ -16,7 +16,12 @@ constexpr std::size_t kMaxByteCount = 255;  // matches that a lane of bytes can 
 // The costs of one panel of rows, which are moved to the origin once.
 template <class Code>
 class PanelCosts {
+    using S = Simd<double>;
+    static constexpr std::size_t kStripVectors = 4;
+
 public:
+    static constexpr std::size_t kStripRows = kStripVectors * S::width;  // at a time
+
     static std::size_t bytes(std::size_t p) {
         PanelCosts costs(nullptr, p);
         return costs.used_;
@@ -43,50 +48,103 @@ public:
 
     // The costs of the rows at prototype j, valid until the next call.
     const double* at(const PrototypeView<Code>& to, std::size_t j) {
-        square(to.centers + j * to.p, to.p);
-        if (to.q) add_mismatches(to.modes + j * to.q, to.q, to.gamma);
+        for (std::size_t i = 0; i < kPanelRows; i += kStripRows) {
+            Strip strip = strip_at(to, j, i);
+            for (std::size_t v = 0; v < kStripVectors; ++v)
+                S::store(cost_ + i + v * S::width, strip.cost[v]);
+        }
         return cost_;
     }
 
-private:
-    void square(const double* center, std::size_t p) {
-        using S = Simd<double>;
-        constexpr std::size_t vectors = 4;
-        for (std::size_t i = 0; i < kPanelRows; i += vectors * S::width) {
-            typename S::Reg sum[vectors];
+    // Of the rows of a strip the cheapest cluster, the lower on ties, and what it costs.
+    void nearest(const PrototypeView<Code>& to, std::size_t i, std::int64_t* label, double* cost) {
+        typename S::Reg best[kStripVectors];
+        typename S::IntReg own[kStripVectors];
 #pragma GCC unroll 4
-            for (std::size_t v = 0; v < vectors; ++v) sum[v] = S::set1(0);
-            for (std::size_t t = 0; t < p; ++t) {
-                const typename S::Reg c = S::set1(center[t]);
-                const double* y = y_ + t * kPanelRows + i;
+        for (std::size_t v = 0; v < kStripVectors; ++v) {
+            best[v] = S::set1(__builtin_inf());
+            own[v] = S::set1_int(0);
+        }
+        for (std::size_t j = 0; j < to.k; ++j) {
+            const Strip now = strip_at(to, j, i);
+            const typename S::IntReg number = S::set1_int(static_cast<std::int64_t>(j));
 #pragma GCC unroll 4
-                for (std::size_t v = 0; v < vectors; ++v) {
-                    const typename S::Reg gap = S::sub(S::load(y + v * S::width), c);
-                    sum[v] = S::add(sum[v], S::mul(gap, gap));
-                }
+            for (std::size_t v = 0; v < kStripVectors; ++v) {
+                own[v] = S::select(S::less(now.cost[v], best[v]), number, own[v]);
+                best[v] = S::min(now.cost[v], best[v]);
             }
+        }
 #pragma GCC unroll 4
-            for (std::size_t v = 0; v < vectors; ++v) S::store(cost_ + i + v * S::width, sum[v]);
+        for (std::size_t v = 0; v < kStripVectors; ++v) {
+            S::store_int(label + v * S::width, own[v]);
+            S::store(cost + v * S::width, best[v]);
         }
     }
-    void add_mismatches(const Code* mode, std::size_t q, double gamma) {
-        alignas(64) std::int32_t differ[kPanelRows];
-        for (std::size_t i = 0; i < kPanelRows; ++i) differ[i] = known_[i];
-        for (std::size_t first = 0; first < q; first += kMaxByteCount) {
-            const std::size_t last = first + kMaxByteCount < q ? first + kMaxByteCount : q;
-            alignas(64) Code match[kPanelRows] = {};
-            for (std::size_t t = first; t < last; ++t) {
-                const Code wanted = mode[t];
-                if (wanted == kMissingCode<Code>) continue;
-                const Code* code = codes_ + t * kPanelRows;
-                for (std::size_t i = 0; i < kPanelRows; ++i)
-                    match[i] = static_cast<Code>(match[i] + (code[i] == wanted ? 1 : 0));
+
+private:
+    struct Strip {
+        typename S::Reg cost[kStripVectors];
+    };
+
+    PARTITA_INLINE Strip strip_at(const PrototypeView<Code>& to, std::size_t j, std::size_t i) {
+        Strip strip = squares(to.centers + j * to.p, to.p, i);
+        if (to.q) add_mismatches(to.modes + j * to.q, to.q, to.gamma, i, strip);
+        return strip;
+    }
+    PARTITA_INLINE Strip squares(const double* center, std::size_t p, std::size_t i) const {
+        Strip strip;
+#pragma GCC unroll 4
+        for (std::size_t v = 0; v < kStripVectors; ++v) strip.cost[v] = S::set1(0);
+        for (std::size_t t = 0; t < p; ++t) {
+            const typename S::Reg c = S::set1(center[t]);
+            const double* y = y_ + t * kPanelRows + i;
+#pragma GCC unroll 4
+            for (std::size_t v = 0; v < kStripVectors; ++v) {
+                const typename S::Reg gap = S::sub(S::load(y + v * S::width), c);
+                strip.cost[v] = S::add(strip.cost[v], S::mul(gap, gap));
             }
-            for (std::size_t i = 0; i < kPanelRows; ++i)
-                differ[i] -= static_cast<std::int32_t>(match[i]);
         }
-        for (std::size_t i = 0; i < kPanelRows; ++i)
-            cost_[i] = cost_[i] + static_cast<double>(differ[i]) * gamma;
+        return strip;
+    }
+    PARTITA_INLINE void add_mismatches(const Code* mode, std::size_t q, double gamma, std::size_t i,
+                                       Strip& strip) const {
+        alignas(64) double differ[kStripRows];
+        alignas(64) Code match[kStripRows] = {};
+        if (q <= kMaxByteCount) {
+            count_matches(mode, 0, q, i, match);
+            for (std::size_t l = 0; l < kStripRows; ++l)
+                differ[l] =
+                    static_cast<double>(known_[i + l] - static_cast<std::int32_t>(match[l]));
+        } else {
+            add_in_blocks(mode, q, i, differ);
+        }
+        const typename S::Reg each = S::set1(gamma);
+#pragma GCC unroll 4
+        for (std::size_t v = 0; v < kStripVectors; ++v)
+            strip.cost[v] = S::add(strip.cost[v], S::mul(S::load(differ + v * S::width), each));
+    }
+    PARTITA_INLINE void count_matches(const Code* mode, std::size_t first, std::size_t last,
+                                      std::size_t i, Code* match) const {
+        for (std::size_t t = first; t < last; ++t) {
+            const Code wanted = mode[t];
+            if (wanted == kMissingCode<Code>) continue;
+            const Code* code = codes_ + t * kPanelRows + i;
+            for (std::size_t l = 0; l < kStripRows; ++l)
+                match[l] = static_cast<Code>(match[l] + (code[l] == wanted ? 1 : 0));
+        }
+    }
+    // The same for more columns than a byte counts.
+    void add_in_blocks(const Code* mode, std::size_t q, std::size_t i, double* differ) const {
+        std::int32_t left[kStripRows];
+        for (std::size_t l = 0; l < kStripRows; ++l) left[l] = known_[i + l];
+        for (std::size_t first = 0; first < q; first += kMaxByteCount) {
+            Code match[kStripRows] = {};
+            count_matches(mode, first, first + kMaxByteCount < q ? first + kMaxByteCount : q, i,
+                          match);
+            for (std::size_t l = 0; l < kStripRows; ++l)
+                left[l] -= static_cast<std::int32_t>(match[l]);
+        }
+        for (std::size_t l = 0; l < kStripRows; ++l) differ[l] = static_cast<double>(left[l]);
     }
 
     double* y_;            // (p, rows)
@@ -109,21 +167,11 @@ PassCounts mixed_assign(const MixedPanels<Code>& rows, std::size_t points,
     PanelCosts<Code> costs(scratch, rows.p);
     PassCounts counts{};
     for (std::size_t panel = 0; panel * kPanelRows < points; ++panel) {
-        alignas(64) double best[kPanelRows], nearest[kPanelRows];  // labels as wide as costs
+        alignas(64) double best[kPanelRows];
+        alignas(64) std::int64_t nearest[kPanelRows];
         costs.open(rows, panel, to.origin);
-        for (std::size_t j = 0; j < to.k; ++j) {
-            const double* now = costs.at(to, j);
-            const double number = static_cast<double>(j);
-            if (j == 0) {
-                for (std::size_t i = 0; i < kPanelRows; ++i) best[i] = now[i], nearest[i] = 0;
-                continue;
-            }
-            for (std::size_t i = 0; i < kPanelRows; ++i) {
-                const bool less = now[i] < best[i];
-                best[i] = less ? now[i] : best[i];
-                nearest[i] = less ? number : nearest[i];
-            }
-        }
+        for (std::size_t i = 0; i < kPanelRows; i += PanelCosts<Code>::kStripRows)
+            costs.nearest(to, i, nearest + i, best + i);
         const std::size_t first = panel * kPanelRows, here = rows_in_panel(points, panel);
         for (std::size_t i = 0; i < here; ++i) {
             const std::int32_t own = static_cast<std::int32_t>(nearest[i]);

@@ -73,6 +73,15 @@ def test_ties_go_to_the_lower_cluster_and_gaps_cost_nothing(core):
     assert costs.tolist() == [0, 2, 0]
 
 
+def test_a_column_without_known_categories_is_not_counted(core):
+    codes = pack_panels(np.array([[0, 255], [1, 255]], np.uint8))
+    offsets, counts = np.array([0, 2, 2]), np.zeros((1, 2), np.int64)
+    labels = np.zeros(2, np.int32)
+    for module in (core, reference):
+        module.count_codes(codes, offsets, np.arange(2), labels - 1, labels, counts)
+    assert counts.tolist() == [[2, 2]]
+
+
 def test_shapes_and_labels_that_do_not_fit_are_refused(core):
     given = case((65, 2, 2, 3), np.uint8, 5)
     labels, costs = np.zeros(65, np.int32), np.empty(65)

@@ -131,8 +131,8 @@ def count_codes(
     for t in range(codes.shape[1]):
         code = codes[rows // PANEL_ROWS, t, rows % PANEL_ROWS].astype(np.int64)
         known = code < offsets[t + 1] - offsets[t]
-        count = known.astype(np.int64) if times is None else np.where(known, times, 0)
-        place = np.where(known, code, 0) + offsets[t]
-        left = before >= 0
-        np.add.at(counts, (after, place), count)
-        np.subtract.at(counts, (before[left], place[left]), count[left])
+        place = code[known] + offsets[t]
+        count = np.ones(len(place), np.int64) if times is None else times[known]
+        left = before[known] >= 0
+        np.add.at(counts, (after[known], place), count)
+        np.subtract.at(counts, (before[known][left], place[left]), count[left])
