@@ -103,7 +103,7 @@ test-sanitize: ## the kernel tests under the address and undefined-behaviour san
 test-arm: $(VENV)/tools ## the kernel tests on an emulated ARM processor with dot products (Debian, root): some minutes
 	$(BIN)/python tests/emulated_arm.py
 
-same-bits: $(VENV)/tools ## compare 214 fits with those of another commit: make same-bits BITS=file (see tests/same_bits.py)
+same-bits: $(VENV)/tools ## compare over 200 fits with those of another commit: make same-bits BITS=file (see tests/same_bits.py)
 	$(BIN)/python tests/same_bits.py compare $(BITS)
 
 # --- style -----------------------------------------------------------------------------------------

@@ -34,6 +34,7 @@ MEMBERS = {
     "kernel": (KernelKMeans(3, random_state=0), X),
     "kernel matrix": (KernelKMeans(3, kernel="precomputed", random_state=0), GRAM),
     "cut": (KernelKMeans(3, kernel="normalized-cut", random_state=0), GRAM),
+    "neighbours": (KernelKMeans(3, kernel="nearest_neighbors", random_state=0), X),
     "sklearn": (peers.KMeans(3, n_init=1, random_state=0), X),
     "bisecting": (peers.BisectingKMeans(3, random_state=0), X),
     "agglomerative": (peers.AgglomerativeClustering(3), X),

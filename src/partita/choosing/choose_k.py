@@ -31,7 +31,7 @@ from partita.choosing.sweep import Sweep, SweepFits
 from partita.choosing.sweep_problem import SweepProblem
 from partita.choosing.sweep_run import SweepProgress, SweepRun
 from partita.estimators import validation
-from partita.estimators.capabilities import DISSIMILARITIES
+from partita.estimators.capabilities import DISSIMILARITIES, SWEEP
 from partita.estimators.fitted_models import capabilities_of, is_pipeline, unwrap_pipeline
 from partita.estimators.fitted_steps import FittedSteps, fit_steps
 from partita.estimators.kmeans import KMeans
@@ -200,6 +200,10 @@ def _fit_steps(estimator: Any, X: Any) -> tuple[Any, Any, FittedSteps]:
 def _estimator(estimator: Any, random_state: Any, rng: np.random.Generator) -> Any:
     """A copy of the estimator with a seed, and without `k_range`."""
     model = KMeans() if estimator is None else clone(_checked(estimator))
+    capabilities = capabilities_of(model)
+    if not capabilities.has(SWEEP):
+        wanted = "a clusterer whose fits for several K can be compared"
+        raise must_be("estimator", wanted, model, f"Here {capabilities.why_not(SWEEP)}.")
     parameters = model.get_params()
     if parameters.get("random_state", 0) is None:
         seed = random_state if is_integer(random_state) else rng.integers(2**31)

@@ -22,7 +22,15 @@ from partita.tables.auto_scaling import without_limits
 
 MAX_COMMAS_IN_NAME = 7  # of a column in a list
 # those for which a shift or a change of units keeps the meaning of distances
-SCALABLE_KERNELS = (None, "rbf", "laplacian", "polynomial", "sigmoid", "linear")
+SCALABLE_KERNELS = (
+    None,
+    "rbf",
+    "laplacian",
+    "polynomial",
+    "sigmoid",
+    "linear",
+    "nearest_neighbors",
+)
 SCALABLE_METRICS = (None, "euclidean", "sqeuclidean", "manhattan", "chebyshev", "gower")
 
 

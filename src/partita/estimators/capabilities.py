@@ -28,6 +28,7 @@ MERGES = "merges"  # merging two clusters has a cost
 REPLAY = "replay"  # the fit can be repeated iteration by iteration
 COMPLETE = "complete rows"  # every distance is over all features
 BOUNDS = "certificates"  # lower bounds of the objective are known
+SWEEP = "sweep"  # fits for several K can be compared by their costs and silhouettes
 
 # By the kind of start that `init` accepts, the attribute of a fit that is one
 WARM_STARTS = {

@@ -27,15 +27,23 @@ def forgy_rows(weights: Weights, n: int, k: int, rng: np.random.Generator) -> In
     return np.resize(rng.choice(rows, size=min(k, len(rows)), replace=False, p=share), k)
 
 
-def random_partition(source: Source, k: int, rng: np.random.Generator) -> Floats:
+def random_partition(
+    source: Source, k: int, rng: np.random.Generator, width: int | None = None
+) -> Floats:
     """Average the rows by random labels; a label without weight becomes a random row."""
-    return means_of(source, rng.integers(k, size=source.n, dtype=np.int32), k, rng)
+    drawn = rng.integers(k, size=source.n, dtype=np.int32)
+    return means_of(source, drawn, k, rng, width)
 
 
-def means_of(source: Source, drawn: Ints, k: int, rng: np.random.Generator) -> Floats:
-    """Average the rows by labels (n,); a label without weight becomes a random row."""
+def means_of(
+    source: Source, drawn: Ints, k: int, rng: np.random.Generator, width: int | None = None
+) -> Floats:
+    """Average the rows by labels (n,); a label without weight becomes a random row.
+
+    `width` is how many values a row stores; None: one for each feature.
+    """
     labels, moments = np.full(source.n, -1, np.int32), Moments.zero(k, source.survey().grid)
-    step = max(1, min(MAX_ROWS_MOVED, MAX_VALUES_MOVED // source.d))
+    step = max(1, min(MAX_ROWS_MOVED, MAX_VALUES_MOVED // (width or source.d)))
     for i in range(0, source.n, step):
         rows = np.arange(i, min(source.n, i + step))
         source.move(rows, drawn[rows], labels, moments)

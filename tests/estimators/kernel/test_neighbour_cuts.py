@@ -15,7 +15,7 @@ from scipy.sparse.linalg import ArpackError
 from sklearn.datasets import load_iris, make_blobs, make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score
 
-from partita import KernelKMeans, KMeans, load, save
+from partita import KernelKMeans, KMeans, choose_k, diagnose, load, save
 from partita.init import graph_starts
 
 
@@ -207,6 +207,20 @@ def test_a_saved_model_labels_new_rows_the_same(tmp_path):
     again = load(tmp_path / "model.partita")
     np.testing.assert_array_equal(again.predict(X), model.labels_)
     np.testing.assert_array_equal(again.transform(X + 0.1), model.transform(X + 0.1))
+
+
+def test_a_sweep_is_refused_with_the_reason():
+    X, _ = make_moons(60, noise=0.05, random_state=0)
+    with pytest.raises(ValueError, match=r"`estimator` must be .* Here the graph of neigh"):
+        choose_k(X, [2, 3], estimator=neighbours(2))
+
+
+def test_what_is_proven_and_diagnosed():
+    X, _ = make_moons(200, noise=0.05, random_state=0)
+    model = neighbours(2).fit(X)
+    assert model.certify(X).gap <= 1e-9  # no link is cut: no partition is better
+    assert "not-convex" not in diagnose(model, X)
+    assert model.score(X) == pytest.approx(-model.inertia_)
 
 
 # --- odd graphs -----------------------------------------------------------------------------------

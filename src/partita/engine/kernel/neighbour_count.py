@@ -55,7 +55,8 @@ class GraphChoice:
     def of(self, neighbours: int) -> LinkedRows:
         """Return the graph of so many neighbours."""
         if neighbours > self._known.shape[1]:
-            self._known = self._search.nearest(self._rows, neighbours, np.arange(self.size))
+            wanted = min(self.size, int(STEP * neighbours))  # most of the time is not for these
+            self._known = self._search.nearest(self._rows, wanted, np.arange(self.size))
         links = mutual_links(self._known, neighbours)
         pieces, piece = connected_components(links, directed=False)
         weight = exact_totals(self._mass, piece, pieces)

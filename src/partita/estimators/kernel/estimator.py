@@ -97,7 +97,8 @@ default="auto"
     memory_limit : float or None, default=None
         The maximum number of bytes of the Gram matrix (8 per entry, for rows of any type), or its
         approximation. None means half of the free memory. A matrix that is kept and rows that are
-        recomputed give the same bits.
+        recomputed give the same bits. The graph of "nearest_neighbors" is not limited: it takes
+        about 100 bytes per row and neighbour.
 
     Attributes
     ----------

@@ -42,6 +42,11 @@ def declare(model: Any) -> Capabilities:
         lacks |= needs.MATRIX_LACKS
     elif name not in _ADDITIVE_KERNELS:
         lacks[needs.FEATURES] = "the kernel decides what a feature counts"
+    if name == kernel_input.NEIGHBOURS:
+        lacks[needs.SWEEP] = (
+            "the graph of neighbours is another one for each K, and silhouettes and uniform "
+            "references do not judge groups of any shape"
+        )
     if kind == AFFINITIES:
         lacks[needs.MERGES] = "the weights of a normalised cut are degrees of nodes"
     return Capabilities(

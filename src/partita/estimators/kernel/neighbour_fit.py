@@ -120,16 +120,16 @@ class GraphStarts:
             cut = cut_labels(
                 links, rows.mass, self.graph.piece, self.k, rows.rows, source.workers, rng
             )
-            return means_of(source, cut[self.place], self.k, rng)
+            return means_of(source, cut[self.place], self.k, rng, self.linked.count)
         if chosen.kind == "labels":
-            return means_of(source, chosen.values, self.k, rng)
+            return means_of(source, chosen.values, self.k, rng, self.linked.count)
         if chosen.kind == "rows":
             return source.take_rows(chosen.values)
         if chosen.kind == "points":
             points = chosen.values.astype(self.distinct.rows.dtype)
             return np.asarray(self.linked.of_rows(points, source.workers).toarray())
         if chosen.kind == "random-partition":
-            return random_partition(source, self.k, rng)
+            return random_partition(source, self.k, rng, self.linked.count)
         if chosen.kind == "k-means++":
             return plusplus(source, self.k, rng)[0]
         return forgy(source, self.k, rng)
