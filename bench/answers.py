@@ -135,6 +135,10 @@ def _runs(options: argparse.Namespace) -> tuple[tuple[str, ...], ...]:
     return (*by_seed, *(("--k", ks) for ks in options.ranges.split(",") if ks))
 
 
+def _other_runs(options: argparse.Namespace) -> str:
+    return f"seeds {options.seeds or '–'} and ranges {options.ranges or '–'}"
+
+
 def _report(answers: list[Answer], options: argparse.Namespace) -> str:
     count = Counter(answer.shape for answer in answers)
     right = Counter(answer.shape for answer in answers if answer.is_right)
@@ -158,8 +162,11 @@ def _report(answers: list[Answer], options: argparse.Namespace) -> str:
         f"| without: no clusters | {sum(right[s] for s in without)} | "
         f"{sum(count[s] for s in without)} |",
         *(f"| … {shape} columns | {right[shape]} | {count[shape]} |" for shape in without),
-        f"| the same K for seeds {options.seeds} and ranges {options.ranges} | {stable} | "
-        f"{len(answers)} |",
+        *(
+            [f"| the same K for {_other_runs(options)} | {stable} | {len(answers)} |"]
+            if _runs(options)
+            else []
+        ),
         "",
         f"CPU of a fit: median {seconds[len(seconds) // 2]:.1f} s, at most {seconds[-1]:.1f} s.",
         "",

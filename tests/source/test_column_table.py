@@ -62,3 +62,15 @@ def test_categories_as_texts_keep_their_rows():
     texts = as_texts(factor)
     assert texts.levels == ("10", "2", "yes")
     assert [(*texts.levels, None)[code] for code in texts.codes] == ["10", "yes", None, "2"]
+
+
+@given(st.permutations(range(6)))
+def test_cells_as_objects_are_read_again_as_the_same_table(rows):
+    table = column_table(FRAME)[rows]
+    again = column_table(table.as_objects())
+    for one, other in zip(table.columns, again.columns, strict=True):
+        if isinstance(one, Factor):
+            texts = [(*one.levels, None)[code] for code in one.codes]
+            assert texts == [(*other.levels, None)[code] for code in other.codes]
+        else:
+            np.testing.assert_array_equal(one, other)

@@ -32,6 +32,7 @@ from partita.halting import RelDecrease
 from partita.merging.agglomeration import cheapest_pair
 from partita.merging.tree import MergeTree, merge_tree
 from partita.observers import is_interrupt
+from partita.source.column_table import ColumnTable
 from partita.source.raw_rows import as_doubles
 
 MIN_RELATIVE_DECREASE = 1e-3  # of J: fits that are only compared stop below it
@@ -245,7 +246,8 @@ def _start_with_fewer(accepts: str, model: Any, X: Any, weight: Floats | None, k
 def _start_with_more(accepts: str, model: Any, X: Any, k: int) -> Any:
     if accepts == "centers":
         far = _farthest(model.transform(X).min(axis=1), k - len(model.cluster_centers_))
-        return np.vstack([model.cluster_centers_, as_doubles(X[far])])
+        rows = X[far].as_objects() if isinstance(X, ColumnTable) else as_doubles(X[far])
+        return np.vstack([model.cluster_centers_, rows])
     distance = _costs(model, X).min(axis=1)
     if accepts == "medoid_indices":
         own = model.medoid_indices_

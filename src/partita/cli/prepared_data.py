@@ -112,6 +112,12 @@ class PreparedData:
         return rows_of(self.selection, self.scaling, limit=False, like=self.X)
 
     @property
+    def rows_in_units(self) -> Any:
+        """The features in the units of the table (its numbers, if there are categories)."""
+        has_units = self.model_names == self.selection.names or self.is_mixed
+        return self.selection.X if has_units else self.X
+
+    @property
     def is_mixed(self) -> bool:
         """True if rows are a table of numbers and categories."""
         return isinstance(self.X, ColumnTable)

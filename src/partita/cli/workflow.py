@@ -269,14 +269,12 @@ def report_input(
     prepared, selection = outcome.prepared, outcome.prepared.selection
     squared = capabilities_of(outcome.model).squared
     names = prepared.model_names
-    has_units = names == selection.names or prepared.is_mixed
-    original = selection.X if has_units else prepared.X
     sampled = _sampled(outcome)
     cut_short = ["the fit was interrupted; this is its best result so far"]
     return Fitted(
         model=_described(outcome),
         X=prepared.X,
-        original=original,
+        original=prepared.rows_in_units,
         names=None if prepared.is_mixed else names,
         ids=ids_of_rows(prepared),
         weight=selection.weight,

@@ -216,8 +216,6 @@ def _assemble_labeller(header: Header, array: ReadArray) -> Any:
     if name not in GEOMETRY_OF_CLASS:
         return assemble(header, array)
     parameters = LazyValues(top.mapping("parameters"), array)
-    if parameters.get("missing") == "partial":  # rows have gaps
-        return assemble(header, array)
     fields = CheckedFields(LazyValues(top.mapping("fitted"), array))
     model = restore_center_model(name, parameters, fields)
     model.saved_ = read_saved(header, {}, array, model.cluster_centers_.shape)

@@ -38,6 +38,7 @@ from partita.report.report_columns import (
 from partita.report.sampled_fit import SampledFit
 from partita.source.category_column import CategoryColumn
 from partita.source.column_table import ColumnTable
+from partita.source.mixed_rows import MixedView
 from partita.tables.preparation_plan import Plan
 
 MAX_NOUN_CHARACTERS = 30
@@ -347,16 +348,8 @@ def check_input(fitted: Fitted) -> ReportInput:
     given, fitted = fitted, _unwrapped(fitted)
     check_fitted(fitted.model)
     is_matrix = capabilities_of(fitted.model).takes_matrix
-    model, view = without_feature_names(fitted.model), None
-    if takes_categories(model):
-        rows, original, view = checked_table(fitted.model, fitted.X, fitted.original)
-        given_rows = rows
-        names = list(view.number_names)
-    else:
-        given_rows, rows, original = checked_rows(
-            fitted.model, fitted.X, fitted.original, is_matrix
-        )
-        names = feature_names(fitted.model, fitted.X, original.shape[1], fitted.names, "names")
+    model = without_feature_names(fitted.model)
+    given_rows, rows, original, names, view = _rows_of(fitted, is_matrix)
     n = rows.shape[0]
     kept = np.arange(n) if fitted.kept is None else check_numbers("kept", fitted.kept, n)
     ids = as_sequence(fitted.ids)
@@ -370,11 +363,8 @@ def check_input(fitted: Fitted) -> ReportInput:
     labels = checked_labels(model, rows, fitted.labels, k)
     inside, order = labels >= 0, np.argsort(labels, kind="stable")
     used = {} if view is None else {safe_line(name): c for name, c in view.categories.items()}
-    categories = used | {
-        name: checked_categories(name, values, n)
-        for name, values in (fitted.categories or {}).items()
-        if name not in used
-    }
+    others = {t: values for t, values in (fitted.categories or {}).items() if t not in used}
+    categories = used | {t: checked_categories(t, values, n) for t, values in others.items()}
     return ReportInput(
         fitted=fitted,
         model=model,
@@ -397,6 +387,22 @@ def check_input(fitted: Fitted) -> ReportInput:
         unused={name: checked_numbers(name, v, n) for name, v in (fitted.unused or {}).items()},
         given_names=check_group_names(_given_names(given), k) or (None,) * k,
     )
+
+
+def _rows_of(
+    fitted: Fitted, is_matrix: bool
+) -> tuple[Any, Any, Any, Sequence[str], MixedView | None]:
+    """The rows as given, without gaps, and in units; names; and the view, if there are categories.
+
+    Of a table with categories, those given and those in units are its numbers.
+    """
+    X, known = fitted.X, fitted.original
+    if takes_categories(fitted.model):
+        rows, original, view = checked_table(fitted.model, X, known)
+        return view.numbers, rows, original, view.number_names, view
+    given_rows, rows, original = checked_rows(fitted.model, X, known, is_matrix)
+    names = feature_names(fitted.model, X, original.shape[1], fitted.names, "names")
+    return given_rows, rows, original, names, None
 
 
 def _given_names(fitted: Fitted) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from partita._common.array_types import Floats
+from partita._common.array_types import Array, Floats
 from partita._common.text import format_number
 from partita.source.dataframes import is_frame, names_of
 from partita.source.mixed_columns import (
@@ -60,6 +60,16 @@ class ColumnTable:
             as_factor(column) if t in chosen and not isinstance(column, Factor) else column
             for t, column in enumerate(self.columns)
         ]
+
+    def as_objects(self) -> Array:
+        """Return the cells (n, d) as Python values, None where a category is missing."""
+        out = np.empty(self.shape, dtype=object)
+        for t, column in enumerate(self.columns):
+            if isinstance(column, Factor):
+                out[:, t] = [(*column.levels, None)[code] for code in column.codes]
+            else:
+                out[:, t] = column
+        return out
 
 
 def as_texts(column: Factor) -> Factor:

@@ -28,7 +28,7 @@ class NumberScaling:
 
     @property
     def changes(self) -> bool:
-        """Whether it changes any number."""
+        """True if it changes any number."""
         return bool(self.location.any() or (self.scale != 1).any())
 
     def apply(self, numbers: Floats) -> Floats:

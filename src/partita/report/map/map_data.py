@@ -120,12 +120,9 @@ def _packed_map(data: ReportInput, profile: GroupProfile) -> tuple[dict[str, Any
         f"with at least {MIN_CLUSTER_ROWS} rows of every group that has so many"
     )
     scales = not _has_equal_scale(frames) and "the axes have different scales"
-    gaps = data.left_missing > 0 and _GAPS_NOTE
-    return (
-        contents,
-        join_sentences([scales, cell_note]),
-        join_sentences([sampled, placed, place.note, gaps, left_out]),
-    )
+    gaps = data.places is None and data.left_missing > 0 and _GAPS_NOTE
+    notes = [sampled, placed, place.note, left_out, gaps]
+    return contents, join_sentences([scales, cell_note]), join_sentences(notes)
 
 
 def _legend(data: ReportInput) -> tuple[LegendGroup, ...]:
