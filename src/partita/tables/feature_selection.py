@@ -183,7 +183,8 @@ def select(
     choice = ColumnChoice(columns, excluded, included, by_role, frozenset(days))
     roles = tuple(name for name in (id, weight) if name is not None)
     named = () if isinstance(categories, str) else tuple(categories or ())
-    asked = [name for name in (*(columns or ()), *choice.include) if name in set(table.names)]
+    known = set(table.names)
+    asked = [name for name in (*(columns or ()), *choice.include) if name in known]
     texts = named_categories(table, asked) if categories == "auto" else []
     if texts:
         named = tuple(dict.fromkeys(texts))
@@ -201,7 +202,8 @@ def select(
     features = _choose_features(table, choice, {*roles, *named}, allow_empty, is_mixed)
     candidates = category_candidates(table, features.left_out) if columns is None else ()
     by_rule = candidates if categories == "auto" else ()
-    found = read_categories(table, [n for n in table.names if n in {*named, *by_rule}])
+    used = {*named, *by_rule}
+    found = read_categories(table, [name for name in table.names if name in used])
     if is_mixed and not (features.columns or found):
         raise _no_feature_error(table, features.left_out, {}, features.nearly_numeric)
     left_out = {name: why for name, why in features.left_out.items() if name not in found}
