@@ -132,14 +132,15 @@ template <class T, bool gaps = false>
 void distances(const Rows<T>& rows, const double* centers, std::size_t k, double* panel,
                double* out) {
     measure_pairs<gaps>(rows, centers, nullptr, k, panel, out,
-                  [](double square) { return __builtin_sqrt(square); });
+                        [](double square) { return __builtin_sqrt(square); });
 }
 
 // D64 of every row to every center about an origin, out: (n, k).
 template <class T>
 void squares(const Rows<T>& rows, const double* centers, const double* origin, std::size_t k,
              double* panel, double* out) {
-    measure_pairs<false>(rows, centers, origin, k, panel, out, [](double square) { return square; });
+    measure_pairs<false>(rows, centers, origin, k, panel, out,
+                         [](double square) { return square; });
 }
 
 // Labels of a few rows from unpacked centers, in eight independent chains. For single predictions,
