@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from partita import KMeans, KMedoids, SphericalKMeans, describe, load, save
+from partita.description.category_traits import CategoryTrait
 from partita.description.proposed_names import complete_names
 from partita.description.traits import Trait
 from partita.report import Fitted, summarise
@@ -125,6 +126,21 @@ def test_proposed_names_are_distinct_short_lines(groups):
     for name in names:
         assert 0 < len(name) <= 60
         assert name.isprintable() or "\u200d" in name or "\u200c" in name
+
+
+def test_categories_that_are_features_come_second_in_a_name():
+    def mostly(column, value):
+        return CategoryTrait(column, value, 0.9, 0.3, "")
+
+    def name(found, category, features):
+        groups, categories = [traits(*found), ()], [[category], ()]
+        return complete_names([None] * 2, groups, categories, [True] * 2, [True] * 2, features)[0]
+
+    found = [("income", 2.0), ("age", 1.8)]
+    assert name(found, mostly("region", "east"), ["region"]) == "High income, mostly east"
+    assert name(found, mostly("region", "east"), []) == "High income, high age"
+    assert name(found, mostly("owns", "yes"), ["owns"]) == "High income, owns: yes"
+    assert name(found, mostly("branch", "205"), ["branch"]) == "High income, branch: 205"
 
 
 def test_the_extreme_group_is_high_and_the_next_fairly_high():

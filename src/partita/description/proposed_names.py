@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from partita._common.text import one_line
 from partita.description.category_traits import CategoryTrait
@@ -11,6 +11,7 @@ from partita.description.traits import STRONG_MIN_RATIO, Trait
 
 MAX_NAME_CHARACTERS = 60
 MAX_FEATURE_CHARACTERS = 24  # of a feature in a name
+TELLING_NOTHING = frozenset({"yes", "no", "true", "false", "y", "n"})  # without the column
 MAX_SHORT_NAME = 44  # characters up to which a name gets a second trait
 
 
@@ -20,9 +21,11 @@ def complete_names(
     categories: Sequence[Sequence[CategoryTrait]],
     is_told: Sequence[bool],
     is_described: Sequence[bool],
+    features: Collection[str] = (),
 ) -> tuple[str, ...]:
     """Return a name for each group: the given one, or a proposal that no other group has.
 
+    Columns of categories that are `features` come second in a name, others last.
     Groups that are not told have their number for a name. A group that is described, but that
     nothing sets apart, is average.
     """
@@ -33,7 +36,9 @@ def complete_names(
     for j, own in enumerate(traits):
         also = [trait for trait in categories[j] if _is_largest(trait, categories)]
         average = ["Average"] * is_described[j]
-        proposed = (name for name in _proposals(own, also) or average if name not in taken)
+        proposed = (
+            name for name in _proposals(own, also, features) or average if name not in taken
+        )
         name = (given[j] or next(proposed, "")) if is_told[j] else ""
         name = name or f"Group {j}"
         taken.add(name)
@@ -52,7 +57,9 @@ def _is_largest(trait: CategoryTrait, categories: Sequence[Sequence[CategoryTrai
     return trait.share >= max(same)
 
 
-def _proposals(traits: Sequence[Trait], categories: Sequence[CategoryTrait]) -> list[str]:
+def _proposals(
+    traits: Sequence[Trait], categories: Sequence[CategoryTrait], features: Collection[str]
+) -> list[str]:
     """Names from the best to the least, the longer ones last; traits are in their order."""
     least = STRONG_MIN_RATIO * max((abs(trait.score) for trait in traits), default=0.0)
     strong = [trait for trait in traits if abs(trait.score) >= least]
@@ -60,7 +67,9 @@ def _proposals(traits: Sequence[Trait], categories: Sequence[CategoryTrait]) -> 
     terms = [t for t in strong if t.statistic == PRESENCE and t.score > 0]
     if terms:  # those that a group lacks tell little
         phrases = [one_line(trait.feature, MAX_FEATURE_CHARACTERS) for trait in terms]
-    phrases += [f"mostly {one_line(trait.value, MAX_FEATURE_CHARACTERS)}" for trait in categories]
+    second = [_mostly(trait) for trait in categories if trait.column in features]
+    last = [_mostly(trait) for trait in categories if trait.column not in features]
+    phrases = [*phrases[:1], *second, *phrases[1:], *last]
     if not phrases:
         return []
     both = [", ".join((phrases[0], other)) for other in phrases[1:]]
@@ -68,6 +77,13 @@ def _proposals(traits: Sequence[Trait], categories: Sequence[CategoryTrait]) -> 
     if both and len(both[0]) <= MAX_SHORT_NAME:
         wanted.insert(0, both[0])
     return [_capital(one_line(name, MAX_NAME_CHARACTERS)) for name in wanted]
+
+
+def _mostly(trait: CategoryTrait) -> str:
+    value = one_line(trait.value, MAX_FEATURE_CHARACTERS)
+    if value.lower() in TELLING_NOTHING or value[:1].isdigit():
+        return f"{one_line(trait.column, MAX_FEATURE_CHARACTERS)}: {value}"
+    return f"mostly {value}"
 
 
 def _phrase(trait: Trait) -> str:
