@@ -11,7 +11,6 @@ from partita.description.traits import STRONG_MIN_RATIO, Trait
 
 MAX_NAME_CHARACTERS = 60
 MAX_FEATURE_CHARACTERS = 24  # of a feature in a name
-TELLING_NOTHING = frozenset({"yes", "no", "true", "false", "y", "n"})  # without the column
 MAX_SHORT_NAME = 44  # characters up to which a name gets a second trait
 
 
@@ -67,7 +66,7 @@ def _proposals(
     terms = [t for t in strong if t.statistic == PRESENCE and t.score > 0]
     if terms:  # those that a group lacks tell little
         phrases = [one_line(trait.feature, MAX_FEATURE_CHARACTERS) for trait in terms]
-    second = [_mostly(trait) for trait in categories if trait.column in features]
+    second = [_value_of(trait) for trait in categories if trait.column in features]
     last = [_mostly(trait) for trait in categories if trait.column not in features]
     phrases = [*phrases[:1], *second, *phrases[1:], *last]
     if not phrases:
@@ -79,11 +78,13 @@ def _proposals(
     return [_capital(one_line(name, MAX_NAME_CHARACTERS)) for name in wanted]
 
 
+def _value_of(trait: CategoryTrait) -> str:
+    column, value = (one_line(t, MAX_FEATURE_CHARACTERS) for t in (trait.column, trait.value))
+    return f"{column}: {value}"
+
+
 def _mostly(trait: CategoryTrait) -> str:
-    value = one_line(trait.value, MAX_FEATURE_CHARACTERS)
-    if value.lower() in TELLING_NOTHING or value[:1].isdigit():
-        return f"{one_line(trait.column, MAX_FEATURE_CHARACTERS)}: {value}"
-    return f"mostly {value}"
+    return f"mostly {one_line(trait.value, MAX_FEATURE_CHARACTERS)}"
 
 
 def _phrase(trait: Trait) -> str:

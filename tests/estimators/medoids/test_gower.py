@@ -138,6 +138,9 @@ def test_medoids_are_rows_with_few_gaps():
     table.loc[:9, ["grade", "colour", "owns"]] = None
     model = KMedoids(4, metric="gower", random_state=0).fit(table)
     assert (model.medoid_indices_ > 9).all()
+    gappy = customers(8, 200, gaps=0.3)  # a third of the rows are whole
+    model = KMedoids(4, metric="gower", random_state=0).fit(gappy)
+    assert gappy.notna().all(axis=1).iloc[model.medoid_indices_].all()
 
 
 def test_a_quick_table_is_not_written_to_memory(monkeypatch):

@@ -157,8 +157,9 @@ class KMedoids(Clusterer):
     Gower's dissimilarity is the weighted mean of those of the columns that two rows both have: of
     numbers and ordered levels the difference over the range of the fit (new values beyond it count
     as its ends), of categories 0 or 1. In an asymmetric column, two absences do not count. Text,
-    booleans and types of categories are categories without being named. Rows with more gaps than
-    the median row are no medoids: they are near everything, and examples of nothing.
+    booleans and types of categories are categories without being named. Medoids are rows with
+    few gaps (of the tenth with the fewest, ties included): others are near everything, and
+    examples of nothing.
 
     Examples
     --------

@@ -25,6 +25,8 @@ from partita.estimators.saved_state import FieldReader
 from partita.source.gower_table import FeatureKinds, GowerTable
 from partita.source.mixed_rows import MixedFeatures, MixedRows, MixedView
 
+CANDIDATE_SHARE = 0.1  # of the weight that may be medoids, at least
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GowerMetric:
@@ -86,13 +88,13 @@ class GowerMetric:
         return self.coded(self.features.encode(centers))
 
     def candidates(self, rows: Floats, weight: Floats | None) -> Array:
-        """Return which coded rows (n,) may be medoids: those with no more gaps than the median row.
+        """Return which coded rows (n,) may be medoids: the tenth with the fewest gaps, and ties.
 
-        Gaps are skipped, so a row with many is near all others, and a poor example of any group.
+        Gaps are skipped, so a row with some is near all others, and a poor example of any group.
         """
         gaps = np.isnan(rows).sum(axis=1)
         below = np.cumsum(np.bincount(gaps, weight))
-        is_candidate: Array = gaps <= np.searchsorted(below, below[-1] / 2)
+        is_candidate: Array = gaps <= np.searchsorted(below, CANDIDATE_SHARE * below[-1])
         return is_candidate
 
     def table(self, rows: Floats, workers: Workers, task: int = 0) -> GowerTable:
