@@ -355,3 +355,29 @@ def _at(X, prototypes, options):
     """A model with these prototypes."""
     fit = KPrototypes(len(prototypes), init=prototypes, max_iter=1, **options).fit(X)
     return fit.__partita_capabilities__().replay.at_start(X)
+
+
+def test_prototypes_given_by_name_have_the_columns_in_order():
+    rows = pd.DataFrame({"a": [0.0, 1, 10, 11], "b": [5.0, 5, 6, 6]})
+    swapped = rows[["b", "a"]]
+    with pytest.raises(ValueError, match=r"the columns of X, 'a', 'b', in this order, got 'b'"):
+        KPrototypes(2, init=swapped.iloc[[0, 2]]).fit(rows)
+    model = KPrototypes(2, random_state=0).fit(rows)
+    with pytest.raises(ValueError, match="in this order"):
+        KPrototypes(2, init=model).fit(swapped)
+    assert KPrototypes(2, init=model).fit(rows).inertia_ == model.inertia_
+
+
+def test_declared_categories_of_two_kinds_are_refused_like_others():
+    kinds = pd.CategoricalDtype(["a", 1], ordered=True)
+    table = pd.DataFrame({"a": range(6), "c": pd.Series(["a", 1] * 3, dtype=kinds)})
+    with pytest.raises(ValueError, match="'c' \\(numbers mixed with text\\)"):
+        KPrototypes(2).fit(table)
+
+
+def test_heavy_weights_that_are_equal_are_no_error():
+    rows = [[0.0], [1.0], [5.0]]
+    heavy = KPrototypes(2, random_state=0).fit(rows, sample_weight=[1e60] * 3)
+    assert heavy.labels_.tolist() == KPrototypes(2, random_state=0).fit(rows).labels_.tolist()
+    with pytest.raises(ValueError, match=r"got 1e\+100 to 1e\+100"):
+        KPrototypes(2).fit(rows, sample_weight=[1e100] * 3)

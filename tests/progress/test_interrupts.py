@@ -14,6 +14,7 @@ import partita
 from partita import InterruptedFitWarning, KernelKMeans, KMeans, KMedoids, choose_k
 from partita.engine.paths.scheduler import PassScheduler
 from partita.estimators.fitted_models import capabilities_of
+from partita.observers import RunStart, WatchedTask
 from partita.progress.bars import ProgressBar
 from partita.several_starts import fit_several_starts
 
@@ -110,6 +111,23 @@ def test_ctrl_c_within_a_pass_lets_it_end_first(monkeypatch, keep):
         model.fit(ROWS)
     assert len(model.trace_) == 3
     assert model.stopped_by_.kind == "interrupt"
+
+
+FIT = WatchedTask("fit", "KMeans")
+
+
+def test_ctrl_c_before_the_first_run_ends_at_once():
+    bar = pressing().bar
+    with pytest.raises(KeyboardInterrupt), bar.__partita_watch__(FIT):
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_ctrl_c_after_the_last_record_is_not_lost():
+    bar = pressing().bar
+    complete = pytest.warns(InterruptedFitWarning, match="the fit was complete")
+    with complete, bar.__partita_watch__(FIT):
+        bar.__partita_run__(RunStart(1, 1))
+        signal.raise_signal(signal.SIGINT)
 
 
 # --- restarts, searches, sweeps, bounds -----------------------------------------------------------

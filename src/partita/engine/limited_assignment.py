@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,13 +14,12 @@ from partita.centers import Centers
 from partita.source.protocol import Source, batch_of
 
 MAX_COST = 1e300  # sums and differences of some costs must stay finite
-MIN_LIST_ROWS, MAX_LIST_ROWS = (
-    8,
-    1024,
-)  # kept in order for a pair of clusters: changes only the time
+# kept in order for a pair of clusters: changes only the time. With 8, lists ran dry on skewed data,
+# and each time all labels were read
+MIN_LIST_ROWS, MAX_LIST_ROWS = 64, 1024
 ROWS_PER_LISTED_ROW = 10
-MAX_CALL_WORK = 1 << 26  # between two looks at interrupts, in steps of about a nanosecond
-REBUILD_SHARE = 64  # one path in so many fills a list again, which reads all labels
+FIRST_PATHS = 16  # of the first call of the kernel
+CALL_SECONDS = 0.1  # between two looks at interrupts; the paths of a call change no label
 MIN_RELATIVE_DECREASE = 2.0**-46  # of the costs of rows that move: less may be rounding
 
 
@@ -102,13 +102,16 @@ class LimitedAssignment:
         problem = kernels.Transport(
             self._costs, self._rank, self._low, self._high, labels, prices, list_rows(m, k)
         )
-        most = max(1, MAX_CALL_WORK // ((k + 1) ** 2 + m // REBUILD_SHARE))
+        most = FIRST_PATHS
         while True:
+            begin = time.perf_counter()
             paths = kernels.transport_paths(problem, most)
             assert paths >= 0  # the limits were checked
             self.paths += paths
             if paths < most:
                 return
+            pace = CALL_SECONDS / max(time.perf_counter() - begin, 1e-6)
+            most = max(1, int(most * min(pace, 4.0)))
 
     def _is_better(self, labels: Ints) -> bool:
         """Return whether labels cost less than those before: J must not rise by rounding."""

@@ -17,7 +17,7 @@ from partita.estimators import validation
 from partita.estimators.saved_state import FieldReader
 from partita.source.column_table import ColumnTable
 from partita.source.dataframes import check_unique_names, is_frame, names_of
-from partita.source.mixed_columns import Category
+from partita.source.mixed_columns import Category, kind_of_category
 from partita.source.mixed_rows import MixedFeatures, MixedRows, learn_features
 
 MAX_LEVELS = 2**24  # of one column, in a file
@@ -200,7 +200,7 @@ def _restored_levels(known: Any) -> tuple[Category, ...]:
         raise ValueError("categories must be lists")
     if not all(isinstance(v, str | bool | numbers.Real) and v == v for v in known):
         raise ValueError("categories must be texts, booleans or numbers")
-    if len(set(known)) < len(known) or len({isinstance(v, str) for v in known}) > 1:
+    if len(set(known)) < len(known) or len({kind_of_category(v) for v in known}) > 1:
         raise ValueError("categories must be different values of one kind")
     return tuple(known)
 

@@ -239,7 +239,7 @@ def check_squares(rows: Floats, weight: Floats) -> None:
             f"{extent:.3g}. Rescale X: squares would leave the range of doubles.",
             parameter="X",
         )
-    low, high = float(weight.min(initial=1.0)), float(weight.max(initial=1.0))
+    low, high = (float(weight.min()), float(weight.max())) if len(weight) else (1.0, 1.0)
     if low < LIGHTEST or high > HEAVIEST:
         raise ParameterError(
             f"`sample_weight` must be between {LIGHTEST:g} and {HEAVIEST:g} here, got {low:.3g} to "

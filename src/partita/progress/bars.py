@@ -66,12 +66,14 @@ class ProgressBar:
             return None
         tasks[-1].line.note(record)
         catcher = tasks[-1].catcher
-        return INTERRUPTED if catcher is not None and catcher.was_pressed() else None
+        return INTERRUPTED if catcher is not None and catcher.must_end() else None
 
     def __partita_run__(self, start: RunStart) -> None:
         """Note the start of a run."""
         if _OPEN.tasks:
             _OPEN.tasks[-1].line.note_run(start)
+            if (catcher := _OPEN.tasks[-1].catcher) is not None:
+                catcher.begin_run()
 
     @contextmanager
     def __partita_watch__(self, task: WatchedTask) -> Iterator[None]:

@@ -8,17 +8,29 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from partita._common.warnings import warn
+from partita._common.warnings import InterruptedFitWarning, warn
 
 
 class InterruptCatcher:
-    """Note the first Ctrl-C of a fit, and let the second raise KeyboardInterrupt."""
+    """Note the first Ctrl-C of a fit, and let the second raise KeyboardInterrupt.
+
+    The first one raises, too, before there is anything to keep.
+    """
 
     def __init__(self) -> None:
-        self._is_pressed = False
+        self._is_pressed = self._has_result = self._is_heard = False
 
     def was_pressed(self) -> bool:
         """Return whether Ctrl-C was pressed."""
+        return self._is_pressed
+
+    def begin_run(self) -> None:
+        """Note that iterations begin: from now on, a fit has something to keep, or soon will."""
+        self._has_result = True
+
+    def must_end(self) -> bool:
+        """Return whether a fit that now has a result must end with it."""
+        self._has_result, self._is_heard = True, self._is_pressed
         return self._is_pressed
 
     @contextmanager
@@ -41,7 +53,7 @@ class InterruptCatcher:
             return
 
         def handle(number: int, frame: Any) -> None:
-            if not self._is_pressed:
+            if self._has_result and not self._is_pressed:
                 self._is_pressed = True
                 return
             if callable(before):
@@ -53,3 +65,5 @@ class InterruptCatcher:
             yield
         finally:
             signal.signal(signal.SIGINT, before)
+        if self._is_pressed and not self._is_heard:
+            warn("Ctrl-C came when the fit was complete: nothing was lost.", InterruptedFitWarning)

@@ -196,15 +196,25 @@ def _kind_of(kind: type) -> str:
 def _factor(values: list[Any], codes: Ints, declared: list[Any] | None) -> Column:
     """Return categories in their order; words for values that have none in common."""
     plain = [_plain(value) for value in values]
-    if declared is not None:
-        levels = list(dict.fromkeys(map(_plain, declared)))
-    elif len({isinstance(value, str) for value in plain}) > 1:
-        return "text mixed with numbers"
-    else:
-        levels = sorted(set(plain))
+    levels = plain if declared is None else [_plain(value) for value in declared]
+    kinds = sorted({kind_of_category(level) for level in levels})
+    if len(kinds) > 1:
+        return " mixed with ".join(kinds)
+    levels = sorted(set(plain)) if declared is None else list(dict.fromkeys(levels))
     rank = {level: code for code, level in enumerate(levels)}
     renumbered = np.array([rank[value] for value in plain] + [MISSING], dtype=np.int32)
     return Factor(tuple(levels), renumbered[codes], declared is not None)
+
+
+def kind_of_category(level: Category) -> str:
+    """Return what a category is, in words; a column has categories of one kind.
+
+    >>> kind_of_category("a"), kind_of_category(True), kind_of_category(1)
+    ('text', 'booleans', 'numbers')
+    """
+    if isinstance(level, str):
+        return "text"
+    return "booleans" if isinstance(level, bool) else "numbers"
 
 
 def _plain(value: Any) -> Category:

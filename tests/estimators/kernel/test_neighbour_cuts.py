@@ -303,3 +303,14 @@ def test_leading_directions_are_eigenvectors():
     np.testing.assert_allclose(np.sort(values), exact, rtol=1e-3)
     subspace = graph_starts.by_subspace(features, sp.csr_array(features.T), 3)[0]
     np.testing.assert_allclose(np.sort(subspace), exact, rtol=1e-3)
+
+
+@pytest.mark.parametrize("size", [2, 3, 5])
+def test_two_far_groups_of_a_few_rows_are_found(size):
+    X = np.vstack([np.arange(size)[:, None] * [0.0, 1.0], [100.0, 0.0] + np.arange(size)[:, None]])
+    labels = neighbours(2).fit_predict(X)
+    assert labels.tolist() in ([0] * size + [1] * size, [1] * size + [0] * size)
+
+
+def test_as_many_clusters_as_rows():
+    assert len(set(neighbours(3).fit_predict(np.array([[0.0], [1.0], [5.0]])).tolist())) == 3

@@ -70,7 +70,7 @@ class GraphChoice:
         the largest number with which the graph falls into k groups, and with the next one too.
         """
         usual = max(MIN_NEIGHBOURS, round(PER_DOUBLING * math.log2(max(2, self.size))))
-        usual = min(usual, max(MIN_TRIED, self.size // self._k), self.size)
+        usual = min(usual, max(1, self.size // self._k))
         graph = self.of(usual)
         if graph.pieces > self._k or graph.has_light_pieces:
             return self._grown(graph, min(self.size, round(MAX_TIMES * usual)))

@@ -13,11 +13,13 @@ from partita._common import parameters as accept
 from partita._common.array_types import Floats
 from partita._common.parameters import Got, Rule, check, must_be
 from partita._common.random_state import as_random_state, generator, spawn_generators
+from partita._common.text import listed
 from partita.estimators.lloyd_parameters import FitParameters
 from partita.estimators.mixed_input import CATEGORICAL, as_table
 from partita.estimators.prototypes.number_scaling import NumberScaling
 from partita.halting import Halt, Shift
 from partita.init.prototype_starts import PROTOTYPE_STARTS
+from partita.source.dataframes import is_frame, names_of
 from partita.source.mixed_rows import MixedFeatures, MixedRows
 from partita.source.mixed_table import MixedTable
 
@@ -111,7 +113,9 @@ class PrototypeParameters(FitParameters):
         if hasattr(init, "get_params"):
             if getattr(init, "cluster_centers_", None) is None:
                 raise must_be("init", wanted, Got(f"a {type(init).__name__} without centers"))
+            self._check_names(getattr(init, "feature_names_in_", None), fit)
             init = init.cluster_centers_
+        self._check_names(names_of(init) if is_frame(init) else None, fit)
         table = as_table(init, type(self.model).__name__)
         shape = tuple(table.shape)
         if shape != (self.k, len(fit.features.names)):
@@ -120,3 +124,12 @@ class PrototypeParameters(FitParameters):
         if not np.isfinite(rows.numbers).all():
             raise must_be("init", "complete and finite in the columns of numbers", Got("gaps"))
         return rows
+
+    def _check_names(self, names: Any, fit: MixedFit) -> None:
+        """Require the columns of X in their order, where both have names: numbers are none."""
+        if names is None or not is_frame(fit.X):
+            return
+        has_names = all(isinstance(name, str) for name in names)
+        if has_names and list(names) != list(fit.features.names):
+            wanted = f"a table with the columns of X, {listed(fit.features.names)}, in this order"
+            raise must_be("init", wanted, Got(listed(names)))
