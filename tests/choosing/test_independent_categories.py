@@ -17,7 +17,8 @@ from partita import KMedoids, KPrototypes, choose_k
 from partita.choosing.independent_categories import cloud_with_gaps, shuffled_table
 from partita.source.column_table import column_table
 
-ESTIMATORS = {"prototypes": KPrototypes(n_init=1), "gower": KMedoids(metric="gower")}
+# columns count about alike, as on the command line: else numbers that are noise hide categories
+ESTIMATORS = {"prototypes": KPrototypes(gamma=3.0, n_init=3), "gower": KMedoids(metric="gower")}
 
 
 def sweep_of(frame, method):
@@ -40,7 +41,7 @@ def test_independent_columns_are_not_structure(method, kind, seed):
     sweep = sweep_of(independent_columns(kind, seed), method)
     assert sweep.structure is False
     assert sweep.best_k == 1
-    assert "categories are shuffled" in sweep.verdict
+    assert "shuffled categories" in sweep.verdict
 
 
 def frame_of(text, n_others):

@@ -58,7 +58,7 @@ class ReferenceKind:
 
 UNIFORM = ReferenceKind("uniform data", is_like_data=False)
 ONE_CLOUD = ReferenceKind("one cloud with such features", is_like_data=True)
-SHUFFLED = ReferenceKind("such a table whose categories are shuffled", is_like_data=True)
+SHUFFLED = ReferenceKind("such a table with shuffled categories", is_like_data=True)
 
 
 @dataclass(frozen=True, slots=True)
