@@ -88,7 +88,8 @@ def choose_k(
     n_references, n_splits : int, default=10 and 5
         Number of uniform tables for "gap" (and, if the data beats these, of tables that are one
         cloud with features like its own), and of random splits of the data into halves; each is a
-        sweep of its own. At most 10000.
+        sweep of its own. Tables with categories are compared with tables whose categories are
+        shuffled. At most 10000.
     sample_size : int, default=1000
         Rows of a sample, if all of them would take too long: for the gap statistic, for halves of
         the data (twice as many), and for silhouettes. For the gap statistic, rows of more than 100

@@ -3,7 +3,8 @@
 References are uniform in the box of the data along its principal axes (Tibshirani, Walther and
 Hastie 2001). A single Gaussian has less structure than such a box, so data that beats the box beats
 both. Categorical features are drawn independently. Skewed features and counts have more structure
-than a box: data that beats it is also compared with one cloud of such features.
+than a box: data that beats it is also compared with one cloud of such features. Tables with columns
+of categories are compared with tables whose categories are shuffled, and whose numbers are a cloud.
 
 Rows that most fits leave out as outliers are not part of a cloud: references have the same.
 """
@@ -20,6 +21,7 @@ import numpy as np
 from partita._common.array_types import Floats, Ints
 from partita._common.logarithm import logarithm
 from partita._common.threads import Workers, one_blas_thread
+from partita.choosing.independent_categories import shuffled_table
 from partita.choosing.ladder import climb_down
 from partita.choosing.sweep_problem import SweepProblem
 from partita.choosing.unimodal_reference import unimodal_cloud
@@ -56,6 +58,7 @@ class ReferenceKind:
 
 UNIFORM = ReferenceKind("uniform data", is_like_data=False)
 ONE_CLOUD = ReferenceKind("one cloud with such features", is_like_data=True)
+SHUFFLED = ReferenceKind("such a table with shuffled categories", is_like_data=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,18 +106,23 @@ def compare_with_uniform(
     workers: Workers,
     callback: Callable[[], object],
 ) -> GapComparison | None:
-    """Sweep over the rows, and over references without structure; None if rows are not vectors.
+    """Sweep over the rows, and over references without structure.
 
-    Some K are added to `ks`, so that the test for structure does not depend on the user's choice.
+    None if rows are neither vectors nor a table with categories. Some K are added to `ks`, so that
+    the test for structure does not depend on the user's choice.
     """
     problem = problem.alone()
-    rows = problem.vectors()
+    rows, is_table = problem.vectors(), problem.capabilities.mixed is not None
     ks = np.array(sorted({1, *range(2, MAX_K_FOR_STRUCTURE + 1), *ks.tolist()}))
     ks = ks[ks <= min(problem.n, max(2, problem.n // MIN_ROWS_PER_CLUSTER))]
-    if rows is None or len(ks) < 2:
+    if (rows is None and not is_table) or len(ks) < 2:
         return None
     data = sweep_curve(problem, ks, workers)
     callback()
+    if rows is None:
+        draw_table = shuffled_table(problem.X, problem.category_columns(workers))
+        shuffled = (problem.like(draw_table(rng)) for _ in range(n_references))
+        return GapComparison(ks, data, _sweep_each(shuffled, ks, workers, callback), SHUFFLED)
     rotate = problem.capabilities.geometry is not EUCLIDEAN
     draw = among_outliers(rows, data.outliers, lambda inliers: reference_data(inliers, rotate))
     tables = (problem.like(draw(rng)) for _ in range(n_references))

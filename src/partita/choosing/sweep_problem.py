@@ -19,6 +19,7 @@ from partita.estimators.capabilities import INNER_PRODUCTS
 from partita.estimators.fitted_models import capabilities_of, label_rows
 from partita.estimators.labelling import two_nearest
 from partita.geometry import EUCLIDEAN, SPHERICAL
+from partita.source.column_table import ColumnTable
 from partita.source.raw_rows import as_doubles
 from partita.source.unit_rows import unit_rows
 from partita.stats import ClusterStats
@@ -164,7 +165,14 @@ class SweepProblem:
             return None
         return as_doubles(self.X)
 
-    def like(self, X: Floats) -> Self:
+    def category_columns(self, workers: Workers) -> set[int]:
+        """The positions of the columns that the estimator takes for categories."""
+        view = capabilities_of(self.ladder(workers).first(1).model).mixed
+        names = self.X.names or [f"feature {t}" for t in range(self.X.shape[1])]
+        numbers = set() if view is None else set(view(self.X).number_names)
+        return {t for t, name in enumerate(names) if name not in numbers}
+
+    def like(self, X: Floats | ColumnTable) -> Self:
         """The same problem for other rows, with the same weights."""
         return type(self).of(self.estimator, X, self.weight)
 
