@@ -330,7 +330,10 @@ def test_check_shows_categories(capsys, path):
             "column 'since' cannot be a category: it has dates. Leave it out.",
         ),
         (("--method", "prototypes", "--categories", "plam"), "has no column 'plam'. Did you mean"),
-        (("--method", "balanced", "--size-min", "300"), "`size_min` must be at most"),
+        (
+            ("--method", "balanced", "--size-min", "300"),
+            "with 400 rows and --k 4, got 300. Lower --size-min or --k.",
+        ),
         (
             ("--method", "prototypes", "--memory-limit", "1KiB"),
             "does not fit memory, and --method prototypes needs all rows at once.",
@@ -343,3 +346,26 @@ def test_check_shows_categories(capsys, path):
 )
 def test_options_that_do_not_fit_are_errors_that_say_what_does(capsys, path, words, says):
     assert says in error_of(capsys, "fit", path, "-k", 4, *words)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--method", "balanced", "--size-min", "60"),
+        ("--method", "kernel", "--kernel", "nearest_neighbors"),
+    ],
+)
+def test_methods_whose_number_of_groups_cannot_be_chosen_ask_for_k(capsys, path, words):
+    for command in ("fit", "choose-k"):
+        text = error_of(capsys, command, path, *words)
+        assert " ".join(words[:2]) in text
+        assert "needs a number of groups, since none can be chosen for it: " in text
+        assert "Give --k 3 to partita fit" in text
+        assert "choose_k" not in text
+
+
+def test_a_model_without_bounds_points_to_the_option_for_labels(capsys, path, models):
+    model = models["prototypes"][0]
+    text = error_of(capsys, "certify", path, "--model", model)
+    assert "cannot be certified: " in text
+    assert "--labels-column COLUMN bounds the sum of squares of the labels" in text
