@@ -369,3 +369,24 @@ def test_a_model_without_bounds_points_to_the_option_for_labels(capsys, path, mo
     text = error_of(capsys, "certify", path, "--model", model)
     assert "cannot be certified: " in text
     assert "--labels-column COLUMN bounds the sum of squares of the labels" in text
+
+
+@pytest.mark.parametrize("name", ["prototypes", "gower"])
+def test_categories_that_the_fit_did_not_have_are_counted(capsys, tmp_path, path, models, name):
+    model, new, page = models[name][0], tmp_path / "new.csv", tmp_path / "new.html"
+    rows = list(csv.DictReader(io.StringIO(path.read_text())))
+    for i, row in enumerate(rows):
+        row["plan"] = "enterprise" if i < 7 else row["plan"]
+        row["region"] = "" if i < 9 else "Mars" if i == 10 else row["region"]
+    with new.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    used = as_json(capsys, "predict", new, "--model", model)
+    assert used["unseen_categories"] == {"plan": 7, "region": 1}
+    note = "categories that the fit did not have: plan in 7, region in 1 of"
+    labels = tmp_path / "labels.csv"
+    assert note in run(capsys, "predict", new, "--model", model, "--labels", labels)[1]
+    assert note in run(capsys, "report", new, "--model", model, "--out", page)[1]
+    assert "plan in 7" in page.read_text()
+    assert as_json(capsys, "predict", path, "--model", model)["unseen_categories"] == {}
