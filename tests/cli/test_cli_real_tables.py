@@ -330,7 +330,10 @@ def test_check_shows_categories(capsys, path):
             "column 'since' cannot be a category: it has dates. Leave it out.",
         ),
         (("--method", "prototypes", "--categories", "plam"), "has no column 'plam'. Did you mean"),
-        (("--method", "balanced", "--size-min", "300"), "`size_min` must be at most"),
+        (
+            ("--method", "balanced", "--size-min", "300"),
+            "with 400 rows and --k 4, got 300. Lower --size-min or --k.",
+        ),
         (
             ("--method", "prototypes", "--memory-limit", "1KiB"),
             "does not fit memory, and --method prototypes needs all rows at once.",
@@ -343,3 +346,47 @@ def test_check_shows_categories(capsys, path):
 )
 def test_options_that_do_not_fit_are_errors_that_say_what_does(capsys, path, words, says):
     assert says in error_of(capsys, "fit", path, "-k", 4, *words)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--method", "balanced", "--size-min", "60"),
+        ("--method", "kernel", "--kernel", "nearest_neighbors"),
+    ],
+)
+def test_methods_whose_number_of_groups_cannot_be_chosen_ask_for_k(capsys, path, words):
+    for command in ("fit", "choose-k"):
+        text = error_of(capsys, command, path, *words)
+        assert " ".join(words[:2]) in text
+        assert "needs a number of groups, since none can be chosen for it: " in text
+        assert "Give --k 3 to partita fit" in text
+        assert "choose_k" not in text
+
+
+def test_a_model_without_bounds_points_to_the_option_for_labels(capsys, path, models):
+    model = models["prototypes"][0]
+    text = error_of(capsys, "certify", path, "--model", model)
+    assert "cannot be certified: " in text
+    assert "--labels-column COLUMN bounds the sum of squares of the labels" in text
+
+
+@pytest.mark.parametrize("name", ["prototypes", "gower"])
+def test_categories_that_the_fit_did_not_have_are_counted(capsys, tmp_path, path, models, name):
+    model, new, page = models[name][0], tmp_path / "new.csv", tmp_path / "new.html"
+    rows = list(csv.DictReader(io.StringIO(path.read_text())))
+    for i, row in enumerate(rows):
+        row["plan"] = "enterprise" if i < 7 else row["plan"]
+        row["region"] = "" if i < 9 else "Mars" if i == 10 else row["region"]
+    with new.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    used = as_json(capsys, "predict", new, "--model", model)
+    assert used["unseen_categories"] == {"plan": 7, "region": 1}
+    note = "categories that the fit did not have: plan in 7, region in 1 of"
+    labels = tmp_path / "labels.csv"
+    assert note in run(capsys, "predict", new, "--model", model, "--labels", labels)[1]
+    assert note in run(capsys, "report", new, "--model", model, "--out", page)[1]
+    assert "plan in 7" in page.read_text()
+    assert as_json(capsys, "predict", path, "--model", model)["unseen_categories"] == {}

@@ -17,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from partita import (
     KernelKMeans,
     KMeans,
+    KPrototypes,
     diagnose,
 )
 from partita.diagnosis.boundary_density import BINS_TO_CENTER, FACE_BIN, CenterPair
@@ -241,6 +242,17 @@ def test_a_fit_that_starts_at_its_end_has_converged():
     assert "not-converged" not in diagnose(again, rows)
     short = KMeans(3, init=rows[:3], n_init=1, max_iter=1).fit(rows)
     assert "not-converged" in diagnose(short, rows)
+
+
+def test_rows_that_move_between_prototypes_at_rest_do_not_show_an_early_end():
+    answers = np.random.default_rng(2).choice(["no", "so", "yes"], (300, 6))
+    model = KPrototypes(3, n_init=1, random_state=0).fit(answers)
+    last = model.trace_[-1]
+    assert (last.shift, last.cost_after) == (0, last.cost)
+    assert last.moved_points > 3
+    assert "not-converged" not in diagnose(model, answers)
+    short = KPrototypes(3, n_init=1, max_iter=1, random_state=0).fit(answers)
+    assert "not-converged" in diagnose(short, answers)
 
 
 def test_missing_weights_are_not_mistaken_for_a_fit_that_did_not_converge():

@@ -289,3 +289,25 @@ def test_what_an_unfitted_model_knows_of_its_clusters_says_so():
         _ = KMeans().membership_
     with pytest.raises(NotFittedError, match="not fitted yet"):
         KMeans().match(fit(X))
+
+
+def test_tables_with_categories_get_advice_that_suits_them():
+    table = pd.DataFrame({"a": [1.0, 2.0, np.nan, 4.0], "b": list("xxyy")})
+    with pytest.raises(ValueError, match=r'or leave gaps to KMedoids\(metric="gower"\)'):
+        partita.KPrototypes(2).fit(table)
+    table["a"] = [1.0, 2.0, np.inf, 4.0]
+    with pytest.raises(ValueError, match=r"1 of 4 rows, in column 'a'.*use NaN for missing"):
+        partita.KMedoids(2, metric="gower").fit(table)
+
+
+def test_a_column_of_booleans_is_called_so():
+    table = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "b": [True, False, True, True]})
+    model = partita.KPrototypes(2, random_state=0).fit(table)
+    with pytest.raises(ValueError, match="are booleans, as in the fit, got texts"):
+        model.predict(table.assign(b=list("xxyy")))
+
+
+def test_a_diagnosis_counts_the_columns_of_a_table_with_categories():
+    table = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "b": list("xyzx")})
+    model = partita.KPrototypes(2, random_state=0).fit(table)
+    assert partita.diagnose(model, table).subject.endswith("of 4 rows, 2 features")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from helpers.reports import EVIL, NONE, Page
 
 from partita import KMeans, compare_with_fit
-from partita.report import Fitted, render
+from partita.report import Fitted, render, summarise
 from partita.report.comparisons.compared_with_fit import compared_with_fit
 from partita.report.report_input import check_input
 from partita.tables import Scaling
@@ -160,3 +161,14 @@ def test_a_comparison_of_other_rows_is_refused(fit):
     comparison = compare_with_fit(model, rows[:9], fitted_to=rows)
     with pytest.raises(ValueError, match="`comparison` must be 200 integers"):
         render(Fitted(model, rows, comparison=comparison))
+
+
+def test_a_group_without_new_rows_keeps_its_name_and_is_no_problem(fit):
+    new = draw(1, 60, 0.0)  # of one group
+    record = fitted(fit, new, group_names=["Short", "Long"], diagnosis=None)
+    summary = summarise(record)
+    assert sorted(group.name for group in summary.clusters) == ["Long", "Short"]
+    assert min(group.size for group in summary.clusters) == 0
+    assert "empty-clusters" not in {finding["name"] for finding in summary.findings}
+    alone = summarise(replace(record, comparison=None))
+    assert "empty-clusters" in {finding["name"] for finding in alone.findings}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from partita._common.errors import PartitaError, Setting
 from partita.tables import TableError
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def certify_model(
     model: Any, X: Any, weight: Any, request: CertificationRequest, reporter: ProgressReporter
 ) -> Certificate:
     """Return the certificate of a fitted model on rows, or of labels (n,)."""
-    from partita.estimators.certification import certify
+    from partita.estimators.certification import NoBoundsError, certify
 
     seconds = request.time_limit if math.isfinite(request.time_limit) else None
     is_member = hasattr(model, "certify")  # it keeps the certificate of its fit
@@ -39,9 +40,15 @@ def certify_model(
             "random_state": request.seed,
             "callback": reporter.bar,
         }
-        certificate: Certificate = (
-            model.certify(X, **options) if is_member else certify(X, model, **options)
-        )
+        try:
+            certificate: Certificate = (
+                model.certify(X, **options) if is_member else certify(X, model, **options)
+            )
+        except NoBoundsError as error:
+            raise PartitaError(
+                f"{error.reason}. {{}} bounds the sum of squares of the labels in a column.",
+                Setting("labels_column", "COLUMN"),
+            ) from None
     return certificate
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import shlex
 import sys
 import warnings
@@ -24,7 +25,9 @@ PARAMETERS_WITH_OPTION = (
     *OPTION_NAMES, "encoding", "delimiter", "decimal", "thousands", "na", "skip_rows", "sheet",
     "missing", "max_iter", "n_init", "kernel", "gamma", "n_neighbors", "metric", "zero_rows",
     "halt", "checkpoint", "resume", "memory_limit", "quality", "time_budget",
+    "size_min", "size_max",
 )  # fmt: skip
+SIZES = ("size_min", "size_max")  # limits that errors name together
 ARGUMENTS_KEY = "partita.arguments"  # of the context's meta: the arguments as typed
 
 
@@ -120,7 +123,17 @@ def _with_option(text: str, parameter: str | None) -> str:
     """Call the parameter at fault by its option: `--encoding must be …`."""
     if parameter not in PARAMETERS_WITH_OPTION:
         return text
-    return text.replace(f"`{parameter}`", option_text(Setting(parameter, True)))
+    text = text.replace(f"`{parameter}`", option_text(Setting(parameter, True)))
+    return _with_sizes(text) if parameter in SIZES else text
+
+
+def _with_sizes(text: str) -> str:
+    """Word the other limits, the number of groups and that of rows as they are typed here."""
+    text = re.sub(r"\bn_samples=(\d+)", r"\1 rows", text)
+    text = re.sub(r"\bn_clusters=(\d+)", r"--k \1", text)
+    for parameter in (*SIZES, "n_clusters"):
+        text = re.sub(rf"\b{parameter}\b", option_text(Setting(parameter, True)), text)
+    return text
 
 
 def error_text(error: BaseException) -> str:

@@ -84,6 +84,7 @@ def _predict_table(request: PredictRequest, read: opt.ReadOptions, outputs: Any)
             outputs.group_names = group_names.require_names(fitted, model)
         clusters = fitted.predict(prepared.X)
         distances, comparison = show_comparison.compare(fitted, prepared, clusters)
+        unseen = show_comparison.unseen_categories(fitted, prepared)
         if distance:
             outputs.more_columns = show_comparison.columns(distances, comparison)
         with outputs.keep_error():
@@ -93,6 +94,7 @@ def _predict_table(request: PredictRequest, read: opt.ReadOptions, outputs: Any)
             command="predict",
             **_labels_json(fitted, model, prepared, clusters),
             **show_comparison.to_dict(distances, comparison, prepared),
+            unseen_categories=unseen,
             outputs=outputs.saved,
             errors=outputs.error_texts(),
             warnings=warnings,
@@ -100,6 +102,7 @@ def _predict_table(request: PredictRequest, read: opt.ReadOptions, outputs: Any)
     elif not quiet:
         show_results.print_preparation(prepared)
         show_results.print_notes(warnings)
+        show_results.print_notes(show_comparison.unseen_note(unseen, len(clusters)))
         if comparison is None:
             show_results.print_notes([show_comparison.NO_REFERENCE])
     if outputs.uses_stdout:

@@ -76,7 +76,11 @@ def report(
         if against is not None:
             other, more = _labels_by(against, read, missing, prepared)
             remarks += more
-        record = workflow.report_input(outcome, [*_made_by(fitted), *remarks], sending)
+        unseen = show_comparison.unseen_categories(fitted, prepared)
+        unseen_note = show_comparison.unseen_note(unseen, len(prepared.X))
+        remarks += unseen_note
+        told = [text for text in remarks if not (sending.no_rows and text in unseen_note)]
+        record = workflow.report_input(outcome, [*_made_by(fitted), *told], sending)
         if record.fingerprint != fitted.saved_.fingerprint:  # these are other rows
             comparison = show_comparison.compare(fitted, prepared, outcome.labels)[1]
         if comparison is not None and outcome.group_names:

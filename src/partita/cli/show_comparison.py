@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from rich.console import Console
 from partita._common.text import isolated, listed, plural
 from partita.cli.paragraphs import print_item
 from partita.cli.prepared_data import PreparedData
-from partita.estimators.fitted_models import count_clusters
+from partita.estimators.fitted_models import capabilities_of, count_clusters
 from partita.new_rows.comparison import Comparison
 from partita.new_rows.own_distances import own_distances
 
@@ -35,6 +35,27 @@ def compare(fitted: Any, prepared: PreparedData, labels: Any) -> tuple[Any, Comp
     weight = prepared.selection.weight
     new = Comparison.of(reference, rows, labels, distance, weight)
     return distance, replace(new, group_names=getattr(fitted.saved_, "group_names", None))
+
+
+def unseen_categories(fitted: Any, prepared: PreparedData) -> dict[str, int]:
+    """Return in how many rows each column has a category that no row of the fit had."""
+    mixed = capabilities_of(fitted).mixed
+    if mixed is None or not len(prepared.X):
+        return {}
+    known = mixed(prepared.X).categories.values()  # as missing where the fit did not see them
+    given = prepared.selection.categories.items()
+    counts = {
+        name: int(((column.codes >= 0) & (seen.codes < 0)).sum())
+        for (name, column), seen in zip(given, known, strict=True)
+    }
+    return {name: count for name, count in counts.items() if count}
+
+
+def unseen_note(unseen: Mapping[str, int], n: int) -> list[str]:
+    """Return a sentence on categories that the fit did not have, if n rows have some."""
+    columns = [f"{isolated(name)} in {count}" for name, count in unseen.items()]
+    of = f"of {plural(n, 'row')}"
+    return [f"categories that the fit did not have: {listed(columns, str)} {of}"] if unseen else []
 
 
 def row_names(prepared: PreparedData) -> list[Any]:

@@ -46,6 +46,7 @@ class StreamedPrediction:
     comparison: ComparisonSums | None = None
     sizes: Counter[int] = field(default_factory=Counter)
     gaps: Counter[str] = field(default_factory=Counter)
+    unseen: Counter[str] = field(default_factory=Counter)  # categories, by column
     n_rows: int = 0
     n_used: int = 0
 
@@ -87,6 +88,7 @@ class StreamedPrediction:
         selection = prepared.selection
         self.n_used += len(selection.kept)
         self.gaps.update(selection.gaps)
+        self.unseen.update(show_comparison.unseen_categories(self.fitted, prepared))
         if len(prepared.X):
             labels = np.asarray(self.fitted.predict(prepared.X))
         else:
@@ -131,6 +133,7 @@ def predict_blocks(
     prepared, out = prediction.described(), console(stderr=outputs.uses_stdout)
     show_results.print_preparation(prepared)
     show_results.print_notes(warnings)
+    show_results.print_notes(show_comparison.unseen_note(prediction.unseen, prediction.n_used))
     if prediction.comparison is None:
         show_results.print_notes([show_comparison.NO_REFERENCE])
     out.print(f"{plural(prediction.n_used, 'row')} labelled by {model}, by blocks", soft_wrap=True)

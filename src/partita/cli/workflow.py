@@ -23,7 +23,8 @@ from partita.cli.option_values import KRequest
 from partita.cli.options import SendingOptions
 from partita.cli.prepared_data import PreparedData, column_remarks
 from partita.cli.row_noun import ids_of_rows, noun_of_rows
-from partita.estimators.capabilities import set_known
+from partita.estimators.capabilities import SWEEP, set_known
+from partita.estimators.fitted_models import capabilities_of
 from partita.halting import StopReason
 from partita.model_file.group_naming import GroupNames
 from partita.new_rows.fit_reference import FitReference, shares
@@ -151,6 +152,7 @@ def _fit(
     X, weight = prepared.X, prepared.selection.weight
     if k.fixed is not None:
         return _fit_best(prepared, method.searching_estimator(k.fixed), reporter, files=files), None
+    _check_can_choose(method)
     leaves_gaps = method.missing == "partial" and bool(np.isnan(X).any())
     chooser = replace(method, missing=None) if leaves_gaps else method
     if leaves_gaps:
@@ -170,6 +172,20 @@ def _fit(
     has_all_rows = prepared.streamed is None or not prepared.is_sample
     first = model if has_all_rows and not leaves_gaps else None
     return _fit_best(prepared, method.searching_estimator(sweep.best_k), reporter, first), sweep
+
+
+def _check_can_choose(method: MethodOptions) -> None:
+    """Raise an error if no sweep over numbers of groups can judge the method."""
+    lacks = capabilities_of(method.estimator(8)).lacks
+    if SWEEP in lacks:
+        name = f"--method {method.method}"
+        if method.kernel is not None:
+            name += f" --kernel {method.kernel}"
+        raise PartitaError(
+            f"{name} needs a number of groups, since none can be chosen for it: {lacks[SWEEP]}. "
+            "Give {} to partita fit, with your number; choose-k with --method kmeans proposes one.",
+            Setting("k", 3),
+        )
 
 
 def _fit_best(

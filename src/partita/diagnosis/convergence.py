@@ -74,16 +74,17 @@ def _moved_rows(trace: Sequence[Progress], gain: float | None) -> int:
     """The number of rows that changed cluster in the last iteration.
 
     In the first iteration every row is new to its cluster. Then only the `gain` of another update
-    shows whether the fit has converged, or that of the first if the rows do not tell.
+    shows whether the fit has converged, or that of the first if the rows do not tell. Rows that
+    moved without changing a center or J led to a fixed point: they would move no further.
     """
     if not len(trace):
         return 0
     last = trace[-1]
-    if len(trace) == 1:
-        if gain is None:
-            gain = (last.cost - last.cost_after) / last.cost if last.cost > 0 else 0.0
-        if gain <= MAX_GAIN_OF_MEANS:
-            return 0
+    last_gain = (last.cost - last.cost_after) / last.cost if last.cost > 0 else 0.0
+    if last.shift == 0 and last_gain <= MAX_GAIN_OF_MEANS:
+        return 0
+    if len(trace) == 1 and (last_gain if gain is None else gain) <= MAX_GAIN_OF_MEANS:
+        return 0
     return last.moved_points
 
 

@@ -111,7 +111,8 @@ def run_checks(fit: FitContext, names: Collection[str] | None = None) -> Diagnos
             ran.append(check.name)
             findings += [finding] if finding else []
     findings.sort(key=lambda finding: finding.severity != "warning")
-    width = "" if ROWS in fit.lacks else f", {fit.d} features"
+    n_columns = getattr(fit.model, "n_features_in_", fit.d)  # a category has many in fit.rows
+    width = "" if ROWS in fit.lacks else f", {n_columns} features"
     subject = f"{type(fit.model).__name__}, {plural(fit.k, 'cluster')} of {fit.n} rows{width}"
     what, count = capabilities_of(fit.model).left_out, fit.n_given - fit.n
     if what and count:

@@ -8,6 +8,7 @@ import numpy as np
 
 from partita._common import parameters as accept
 from partita._common.array_types import Array, Floats
+from partita._common.errors import ParameterError
 from partita._common.number_arrays import as_any_array
 from partita._common.parameters import Got, Rule, check, must_be
 from partita._common.random_state import generator
@@ -151,11 +152,17 @@ def _partition_of_model(
     return _partition_of_arrays(X, _labels_of(model, X), sample_weight, workers)
 
 
-def _no_bounds(model: Any, why: str) -> ValueError:
-    return ValueError(
-        f"{type(model).__name__} cannot be certified: {why}. certify(X, labels) bounds the sum of "
-        "squares of any labels."
-    )
+class NoBoundsError(ParameterError):
+    """A model whose objective has no bounds; `reason` says why, without advice."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        advice = "certify(X, labels) bounds the sum of squares of any labels."
+        super().__init__(f"{reason}. {advice}", parameter="model")
+
+
+def _no_bounds(model: Any, why: str) -> NoBoundsError:
+    return NoBoundsError(f"{type(model).__name__} cannot be certified: {why}")
 
 
 def _labels_of(model: Any, X: Any) -> Array:

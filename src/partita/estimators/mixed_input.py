@@ -21,6 +21,11 @@ from partita.source.mixed_columns import Category, kind_of_category
 from partita.source.mixed_rows import MixedFeatures, MixedRows, learn_features
 
 MAX_LEVELS = 2**24  # of one column, in a file
+GAPS_ADVICE = (
+    'drop those rows, impute their numbers, or leave gaps to KMedoids(metric="gower"), which '
+    "compares what two rows both have"
+)
+INFINITY_ADVICE = 'drop those rows, or use NaN for missing numbers with KMedoids(metric="gower")'
 CATEGORICAL = accept.either(
     accept.choice("auto"),
     Rule(
@@ -93,19 +98,19 @@ def check_complete_numbers(rows: MixedRows, features: MixedFeatures) -> None:
     """Raise an error that names the columns of numbers with missing values."""
     missing = np.isnan(rows.numbers)
     if missing.any():
-        raise _not_finite("NaN", missing, features)
+        raise _not_finite("NaN", missing, features, GAPS_ADVICE)
 
 
 def _check_not_infinite(rows: MixedRows, features: MixedFeatures) -> None:
     infinite = np.isinf(rows.numbers)
     if infinite.any():
-        raise _not_finite("infinity", infinite, features)
+        raise _not_finite("infinity", infinite, features, INFINITY_ADVICE)
 
 
-def _not_finite(kind: str, where: Array, features: MixedFeatures) -> ParameterError:
+def _not_finite(kind: str, where: Array, features: MixedFeatures, advice: str) -> ParameterError:
     columns = features.number_columns[np.flatnonzero(where.any(axis=0))]
-    names = np.array(features.names, dtype=object)
-    return validation.not_finite(kind, int(where.any(axis=1).sum()), len(where), columns, names)
+    names, rows = np.array(features.names, dtype=object), int(where.any(axis=1).sum())
+    return validation.not_finite_but(advice, kind, rows, len(where), names[columns])
 
 
 def chosen_columns(parameter: str, chosen: Any, X: Any, d: int) -> set[int]:

@@ -274,12 +274,17 @@ def check_finite(source: Source | PartialSource, X: Any, names: Any = None) -> N
 def not_finite(kinds: str, rows: int, n: int, columns: Ints, names: Any) -> ParameterError:
     """Return the error about some of n rows, in some columns."""
     labels = columns if names is None else np.asarray(names)[columns]
-    advice = f", or leave gaps: {COUNTING_ADVICE}" if kinds == "NaN" else ""
+    more = f", or leave gaps: {COUNTING_ADVICE}" if kinds == "NaN" else ""
+    advice = "drop those rows or impute them, for example with sklearn.impute.SimpleImputer" + more
+    return not_finite_but(advice, kinds, rows, n, labels)
+
+
+def not_finite_but(advice: str, kinds: str, rows: int, n: int, labels: Any) -> ParameterError:
+    """Return that error with advice of the caller's, on columns by their names or positions."""
     return ParameterError(
         f"Input X contains {kinds}: {rows} of {n} rows, in "
-        f"column{'s' * (len(columns) > 1)} {listed(labels.tolist())}. Clustering needs finite "
-        "numbers: drop those rows or impute them, for example with sklearn.impute.SimpleImputer"
-        f"{advice}.",
+        f"column{'s' * (len(labels) > 1)} {listed(labels.tolist())}. Clustering needs finite "
+        f"numbers: {advice}.",
         parameter="X",
     )
 

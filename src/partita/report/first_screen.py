@@ -100,7 +100,7 @@ def _meta(analysis: ReportAnalysis) -> list[str]:
     rows = count_text(summary.rows, "row")
     if summary.rows_total > summary.rows:
         rows = f"{number_text(summary.rows)} of {count_text(summary.rows_total, 'row')}"
-        rows += " (the others have missing values)"
+        rows += " (the others have too few values)"
     if summary.rows_described < summary.rows:
         rows += f", described by a sample of {number_text(summary.rows_described)}"
     author = f"by {safe_line(fitted.author, 80)}" if fitted.author else ""

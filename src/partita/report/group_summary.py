@@ -106,7 +106,8 @@ def describe_groups(data: ReportInput, distances: RowDistances) -> DescribedGrou
         if data.places is not None:
             neighbours = _neighbours_by_all_columns(data, values, labels, weight)
     is_described = told & (data.cluster_weight > 0) & (profile is not None)
-    kinds = told.tolist(), is_described.tolist(), data.used_categories
+    may_name = told | (data.min_rows <= 1)  # also what no row is in, by its given name
+    kinds = may_name.tolist(), is_described.tolist(), data.used_categories
     names = complete_names(data.given_names, traits, categories, *kinds)
     groups = []
     for j in range(data.k):

@@ -73,7 +73,7 @@ def _line(text: str, max_length: int = 48) -> str:
 def _rows(summary: Summary) -> str:
     rows = count_text(summary.rows, "row")
     if summary.rows_total > summary.rows:
-        rows += f" of {number_text(summary.rows_total)}; the others have missing values"
+        rows += f" of {number_text(summary.rows_total)}; the others have too few values"
     if summary.rows_described < summary.rows:
         rows += f"; a sample of {number_text(summary.rows_described)} describes the groups"
     return rows

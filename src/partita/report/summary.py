@@ -24,7 +24,7 @@ from partita.description.clarity import (
 )
 from partita.description.sentences import answer_sentence
 from partita.diagnosis import Diagnosis, Finding
-from partita.diagnosis.diagnose import run_checks
+from partita.diagnosis.diagnose import CHECKS, run_checks
 from partita.diagnosis.diagnosis_input import read_fit
 from partita.diagnosis.fit_context import FitContext
 from partita.estimators.fitted_models import capabilities_of, count_starts
@@ -130,7 +130,7 @@ def analyse(fitted: Fitted) -> ReportAnalysis:
     context = None if fitted.diagnosis is not None and data.k < 2 else fit_context(data)
     diagnosis = fitted.diagnosis
     if diagnosis is None:
-        diagnosis = Diagnosis("a fit", (), ()) if context is None else run_checks(context)
+        diagnosis = Diagnosis("a fit", (), ()) if context is None else _checked(context, data)
     if fitted.advice is not None:
         diagnosis = diagnosis.with_options(fitted.advice)
     mean = None if quality.silhouettes is None else quality.silhouettes.mean
@@ -140,6 +140,13 @@ def analyse(fitted: Fitted) -> ReportAnalysis:
     summary = _summary(data, quality, diagnosis, clarity, described.groups)
     summary = replace(summary, spread_is=distances.spread_name)
     return ReportAnalysis(data, summary, quality, described, diagnosis, clarity)
+
+
+def _checked(context: FitContext, data: ReportInput) -> Diagnosis:
+    """Run the checks; a group of the fit that no new row is in was not asked for in vain."""
+    if data.fitted.comparison is None:
+        return run_checks(context)
+    return run_checks(context, [check.name for check in CHECKS if check.name != "empty-clusters"])
 
 
 def fit_context(data: ReportInput) -> FitContext | None:

@@ -151,8 +151,17 @@ def _check_kind(name: str, known: tuple[Category, ...] | None, column: Floats | 
         return
     had, has = ({isinstance(v, str) for v in levels} for levels in (known, column.levels))
     if had and has and had != has:
-        wanted, given = ("texts", "numbers") if True in had else ("numbers", "texts")
-        raise must_be(f"X[{name!r}]", f"categories that are {wanted}, as in the fit", Got(given))
+        wanted, given = _kind_of(known), Got(_kind_of(column.levels))
+        raise must_be(f"X[{name!r}]", f"categories that are {wanted}, as in the fit", given)
+
+
+def _kind_of(levels: tuple[Category, ...]) -> str:
+    """Return what categories are, in words."""
+    kinds: dict[str, Any] = {"texts": str, "booleans": bool, "numbers": (int, float)}
+    return next(
+        (name for name, kind in kinds.items() if all(isinstance(v, kind) for v in levels)),
+        "of several kinds",
+    )
 
 
 def _rows(
