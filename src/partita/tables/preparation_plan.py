@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from partita._common.text import format_number, isolated, listed, one_line, plural
+from partita._common.text import format_number, isolated, listed, one_line, plural, quoted
 from partita.tables import auto_scaling as auto
 from partita.tables import column_roles as roles
 from partita.tables import table_roles as beside
@@ -79,6 +79,7 @@ RULES = {
     "gap is no category",
     "gamma": "two rows differ on average as much in a column of categories as in one of numbers; "
     "--gamma sets the cost, --gamma auto is half a standard deviation",
+    "na": "texts and numbers that --na named, now or in the fit",
     "gaps": "distances use the values that a row has",
     "fill": "the median of the feature, which outliers do not change",
     "rows": f"fewer than {percent(KNOWN_MIN_SHARE)} of the features are known, so the cluster "
@@ -117,6 +118,7 @@ class Plan:
     decisions: tuple[Decision, ...]
     days: tuple[str, ...] = ()  # the features that are dates, as days since 1970
     categories: tuple[str, ...] = ()  # the features that are categories, after `features`
+    na: tuple[str, ...] = ()  # cells that are missing besides the usual ones, as the user said
 
     @property
     def lines(self) -> list[str]:
@@ -136,6 +138,7 @@ class Plan:
             "missing": self.missing,
             "days": list(self.days),
             "categories": list(self.categories),
+            "na": list(self.na),
             "decisions": decisions,
         }
 
@@ -147,19 +150,27 @@ def plan_of(table: Table, selection: Selection, scaling: Scaling, why_unscaled: 
     decisions += gap_decisions(selection, n_rows, n_used)
     if (selection.X[:1] != selection.X).any():  # equal rows have no scale
         decisions += _changes(table, selection, scaling, why_unscaled)
-    return _plan(selection, decisions)
+    return _plan(table, selection, decisions)
 
 
-def _plan(selection: Selection, decisions: Iterable[Decision]) -> Plan:
+def _plan(table: Table, selection: Selection, decisions: Iterable[Decision]) -> Plan:
     kinds = selection.names, selection.missing, tuple(decisions), selection.days
-    return Plan(*kinds, tuple(selection.categories))
+    return Plan(*kinds, tuple(selection.categories), table.cells.missing)
 
 
 def repeated_plan_of(table: Table, selection: Selection, scaling: Scaling) -> Plan:
     """Describe how new rows are prepared as those of a fit; only the gaps allow other options."""
     changes = [replace(d, undo="") for d in _changes(table, selection, scaling)]
     n_rows, n_used = table.data.num_rows, len(selection.kept)
-    return _plan(selection, [*gap_decisions(selection, n_rows, n_used, of_fit=True), *changes])
+    gaps = gap_decisions(selection, n_rows, n_used, of_fit=True)
+    return _plan(table, selection, [*_markers(table), *gaps, *changes])
+
+
+def _markers(table: Table) -> Iterator[Decision]:
+    if markers := table.cells.missing:
+        yield Decision(
+            "na", (), f"read as missing: {listed(map(quoted, markers), str)}", RULES["na"]
+        )
 
 
 def _changes(
