@@ -39,10 +39,11 @@ NEARLY = "nearly numeric"  # the kind of a decision that notes tell, with more w
 
 RULES = {
     "constant": "a feature needs at least two values",
-    "mostly gaps": f"more than {percent(roles.MISSING_MAX_SHARE)} of the values are missing",
+    "mostly gaps": f"more than {percent(roles.MISSING_MAX_SHARE)} of the values are missing; "
+    f"{percent(roles.OPEN_MAX_SHARE)} where gaps stay open",
     "many gaps": f"more than {percent(beside.FILLED_MAX_SHARE)} of the values are missing: equal "
     "values filled in for them would be groups of their own. Such columns are features if they are "
-    "the majority",
+    "the majority, or gaps stay open",
     NO_VALUE_LEFT: f"no row that has {percent(KNOWN_MIN_SHARE)} of the features has a value, so "
     "there is no median to fill in",
     roles.LABELS: "integers in a column called cluster or labels",
@@ -83,7 +84,7 @@ RULES = {
     "gaps": "distances use the values that a row has",
     "fill": "the median of the feature, which outliers do not change",
     "rows": f"fewer than {percent(KNOWN_MIN_SHARE)} of the features are known, so the cluster "
-    "would be a guess",
+    "would be a guess; where gaps stay open, none is",
 }
 
 
@@ -252,7 +253,8 @@ def gap_decisions(
         rule = AS_IN_FIT if of_fit else RULES["fill"] if by_rule else AS_REQUESTED
         yield Decision("fill", tuple(selection.gaps), line, rule, "--missing drop")
     if n_used < n_rows:
-        few = "too few values" if by_rule else "a missing value"
+        is_open = selection.missing == "partial"
+        few = "no value" if is_open else "too few values" if by_rule else "a missing value"
         line = (
             f"left out: {n_rows - n_used} of {plural(n_rows, 'row')} "
             f"({percent(1 - n_used / n_rows)}) with {few}; their label is {NO_CLUSTER}"
