@@ -71,7 +71,9 @@ RULES = {
     "limit": f"a few values more than {auto.FENCE_IQRS:g} interquartile ranges beyond the "
     f"quartiles ({percent(auto.OUTLIERS_MAX_SHARE)} of the rows at most, or "
     f"{auto.OUTLIERS_MAX_ROWS} of {auto.OUTLIERS_MIN_ROWS} or more) count as the last value before "
-    "them, so that outliers neither set the scale nor form clusters",
+    "them, so that outliers neither set the scale nor form clusters. Of a skewed feature with more "
+    f"values out there, those more than {auto.FAR_IQRS:g} interquartile ranges beyond, if they are "
+    f"as few and make the standard deviation at least {auto.FAR_MIN_GROWTH:g} times as large",
     "scale": "features have different units: after that, each has mean 0 and standard deviation 1. "
     "Features stay as they are if their names end in one unit, they are coordinates, half of them "
     "reach both ends of one scale (pixels, grades) and the others cover half of it or are of the "
