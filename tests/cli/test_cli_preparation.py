@@ -190,6 +190,21 @@ def test_check_shows_the_plan_without_a_fit(capsys, customers):
     assert ". Rule: fewer than 50 %" in " ".join(run(capsys, "check", path, "--explain")[0].split())
 
 
+def test_a_survey_without_numbers_is_led_to_categories(capsys, tmp_path):
+    path, answers = tmp_path / "survey.csv", ["yes", "no", "NA", "perhaps"]
+    rows = [f"{i + 1},{answers[i % 4]},{answers[i % 3]}" for i in range(60)]
+    path.write_text("\n".join(["resp,q1,q2", *rows]) + "\n")
+    out, _ = run(capsys, "check", path, "--categories", "auto")
+    found = {line.split()[0]: line.split()[2:4] for line in out.splitlines() if "category" in line}
+    assert found == {"q1": ["15", "3"], "q2": ["20", "2"]}  # gaps, and values that are none
+    assert "all rows are equal" not in out
+    with pytest.raises(SystemExit):
+        app(["fit", str(path)], prog_name="partita")
+    err = " ".join(capsys.readouterr().err.split())
+    assert "`fit` can cluster its columns of categories (--method auto)" in err
+    run(capsys, "fit", path, "-k", 2, "--method", "auto")
+
+
 def test_directions_and_counts_are_not_scaled(capsys, customers):
     path, _ = customers
     for words in (("-m", "spherical"), ("-m", "kernel", "--kernel", "chi2")):

@@ -358,6 +358,12 @@ def _no_feature_error(
     table: Table, left_out: dict[str, str], others: dict[str, Role], nearly_numeric: dict[str, str]
 ) -> TableError:
     reasons = listed(left_out.items(), lambda item: f"{quoted(item[0])} ({item[1]})")
+    if category_candidates(table, left_out) and not nearly_numeric:
+        return TableError(
+            f"{table.name} has no measurement to cluster: {reasons}. `fit` can cluster its columns "
+            "of categories ({}).",
+            Setting("method", "auto"),
+        )
     if others:
         return TableError(
             f"{table.name} has no measurement to cluster: {reasons}. To use a column all the same, "
