@@ -78,6 +78,31 @@ def test_predict_and_load_repeat_the_preparation(capsys, customers, tmp_path):
     np.testing.assert_array_equal(load(model).predict(X), found)
 
 
+@pytest.mark.parametrize("limit", [(), ("--memory-limit", "1kB")])
+def test_predict_and_report_repeat_what_means_missing(capsys, customers, tmp_path, limit):
+    path, _ = customers
+    lines = path.read_text().splitlines()
+    for i in (20, 50, 90):
+        cells = lines[i].split(",")
+        lines[i] = ",".join([*cells[:2], "999", *cells[3:]])
+    lines[30] = lines[30].replace(lines[30].split(",")[2], "unknown", 1)
+    path.write_text("\n".join(lines) + "\n")
+    labels, model, new = tmp_path / "o.csv", tmp_path / "m.partita", tmp_path / "new.csv"
+    markers = ("--na", "999", "--na", "Unknown")
+    run(capsys, "fit", path, "-k", 3, *markers, "--labels", labels, "--model", model)
+    assert read_header(model)["plan"]["na"] == ["999", "unknown"]
+    _, err = run(capsys, "predict", path, "--model", model, "--labels", new, *limit)
+    assert new.read_bytes() == labels.read_bytes()
+    assert "read as missing: '999', 'unknown'" in err
+    assert "age 5" in err  # with the gap that was there
+    page = tmp_path / "r.html"
+    run(capsys, "report", path, "--model", model, "--out", page)
+    assert "New rows" not in page.read_text()  # the fingerprint is that of the fit
+    path.write_text("\n".join(lines[:250]) + "\n")
+    run(capsys, "report", path, "--model", model, "--out", page, "--force")
+    assert "New rows" in page.read_text()
+
+
 def test_names_from_right_to_left_are_isolated_in_messages(capsys, tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("גיל,x,y\n" + "".join(f"7,{i * i % 11},{i % 5}\n" for i in range(20)))
@@ -163,6 +188,21 @@ def test_check_shows_the_plan_without_a_fit(capsys, customers):
         assert decision["line"] in told
         assert decision["rule"]
     assert ". Rule: fewer than 50 %" in " ".join(run(capsys, "check", path, "--explain")[0].split())
+
+
+def test_a_survey_without_numbers_is_led_to_categories(capsys, tmp_path):
+    path, answers = tmp_path / "survey.csv", ["yes", "no", "NA", "perhaps"]
+    rows = [f"{i + 1},{answers[i % 4]},{answers[i % 3]}" for i in range(60)]
+    path.write_text("\n".join(["resp,q1,q2", *rows]) + "\n")
+    out, _ = run(capsys, "check", path, "--categories", "auto")
+    found = {line.split()[0]: line.split()[2:4] for line in out.splitlines() if "category" in line}
+    assert found == {"q1": ["15", "3"], "q2": ["20", "2"]}  # gaps, and values that are none
+    assert "all rows are equal" not in out
+    with pytest.raises(SystemExit):
+        app(["fit", str(path)], prog_name="partita")
+    err = " ".join(capsys.readouterr().err.split())
+    assert "`fit` can cluster its columns of categories (--method auto)" in err
+    run(capsys, "fit", path, "-k", 2, "--method", "auto")
 
 
 def test_directions_and_counts_are_not_scaled(capsys, customers):

@@ -14,6 +14,7 @@ pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed: no files")
 
 from partita._common.logarithm import logarithms  # noqa: E402
 from partita.tables import fit_auto  # noqa: E402
+from partita.tables.auto_scaling import with_fences  # noqa: E402
 from partita.tables.quantiles import quantiles  # noqa: E402
 from partita.tables.shared_units import shared_unit  # noqa: E402
 
@@ -79,6 +80,32 @@ def test_two_gross_outliers_hardly_change_the_others():
     assert np.abs(scaled[2:] - clean[2:]).max() < 0.2
     assert np.abs(scaled[:2, 0]).max() < 5
     assert scaling.apply(X, limit=False)[:2, 0].min() > 20  # for those who look for them
+
+
+def skewed_with_mistakes(n_mistakes):
+    """A feature with a tail beyond Tukey's fences that logarithms do not help, and mistakes."""
+    rng = np.random.default_rng(8)
+    x = np.concatenate([rng.normal(100, 20, 1400), rng.uniform(250, 800, 100)])
+    x[5 : 5 + n_mistakes] = 1e6
+    return np.column_stack([x, rng.normal(size=1500)])
+
+
+def test_far_mistakes_do_not_switch_a_skewed_feature_off():
+    clean, X = skewed_with_mistakes(0), skewed_with_mistakes(3)
+    at_clean, scaling = (fit_auto(rows, ["a", "b"]).scaling for rows in (clean, X))
+    assert not np.isfinite(at_clean.high).any()  # its tail is no mistake
+    assert scaling.high[0] == clean[:, 0].max()
+    assert scaling.scale[0] < 1.3 * at_clean.scale[0]
+    assert scaling.high[1] == at_clean.high[1]
+    assert with_fences(scaling, X).high[0] < 1e4
+
+
+def test_far_values_that_are_a_group_or_hardly_set_the_scale_keep_their_distance():
+    many = skewed_with_mistakes(30)  # 2 % of the rows
+    assert fit_auto(many, ["a", "b"]).scaling.high[0] == np.inf
+    mild = skewed_with_mistakes(0)
+    mild[:3, 0] = 3000
+    assert fit_auto(mild, ["a", "b"]).scaling.high[0] == np.inf
 
 
 def test_a_group_far_away_is_no_outlier():

@@ -126,3 +126,15 @@ def test_one_footing_makes_columns_differ_alike_between_rows():
     by_weight = footing_of_categories([Factor(("a", "b", "c"), codes)], numbers, weight)
     by_rows = footing_of_categories([Factor(("a", "b", "c"), codes[many])], numbers[many], None)
     np.testing.assert_allclose(by_weight, by_rows)
+
+
+def test_open_gaps_cost_neither_columns_nor_rows():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(200, 4))
+    X[rng.random(X.shape) < [0.1, 0.3, 0.6, 0.95]] = np.nan
+    X[0] = np.nan
+    t = Table(pa.table(dict(zip("abcd", X.T, strict=True))), "t", "parquet")
+    found = select(t, by_role=True, missing="partial")
+    assert found.names == ("a", "b", "c")  # d is known in 5 % of the rows
+    np.testing.assert_array_equal(found.kept, np.flatnonzero(~np.isnan(X[:, :3]).all(axis=1)))
+    assert len(select(t, by_role=True, missing="auto").kept) < len(found.kept)

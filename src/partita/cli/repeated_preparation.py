@@ -29,6 +29,7 @@ def prepare_for_model(
     from partita import model_file
 
     fitted = (read_model or model_file.read_model)(path)
+    options = replace(options, na=[*fitted.saved_.na, *(options.na or ())])
     table, names = match_columns(read(options), fitted, path)
     return fitted, RepeatedPreparation.of(fitted, path, names, id, missing, weight).apply(table)
 

@@ -10,7 +10,9 @@ from rich.console import Console
 from partita._common.text import format_number, isolated, one_line, plural
 from partita.cli.prepared_data import PreparedData
 from partita.cli.text_tables import print_table
+from partita.tables.cell_types import without_missing
 from partita.tables.column_values import read_column, read_days
+from partita.tables.table import arrow
 
 MAX_COLUMNS_SHOWN = 60
 MAX_NAME_CHARACTERS = 24
@@ -43,6 +45,8 @@ def _facts(prepared: PreparedData, name: str) -> list[str]:
         values = read_days(prepared.table, name)
     if values is None:
         cells = prepared.table.data[name]
+        if arrow().types.is_string(cells.type):
+            cells = without_missing(cells, prepared.table.cells.missing)
         known = cells.drop_null()
         return [_use(prepared, name), count(cells.null_count), count(len(known.unique())), *"–––"]
     known = values[np.isfinite(values)]

@@ -58,6 +58,7 @@ class StreamedPrediction:
         from partita.model_file.loading import read_labeller
 
         fitted = read_labeller(path)
+        blocks = blocks.with_missing(fitted.saved_.na)
         sample = TableSample.of(blocks, memory * SAMPLE_MEMORY_SHARE)
         table, names = match_columns(sample.table, fitted, path)
         preparation = RepeatedPreparation.of(fitted, path, names, id, missing)

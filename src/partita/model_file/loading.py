@@ -90,8 +90,16 @@ class Saved:
     @property
     def days(self) -> tuple[str, ...]:
         """The features that are dates, by the plan; the file may hold anything."""
-        names = (self.plan or {}).get("days")
-        return tuple(n for n in names if isinstance(n, str)) if isinstance(names, list) else ()
+        return self._planned_texts("days")
+
+    @property
+    def na(self) -> tuple[str, ...]:
+        """The cells that are missing besides the usual ones, by the plan."""
+        return self._planned_texts("na")
+
+    def _planned_texts(self, field: str) -> tuple[str, ...]:
+        texts = (self.plan or {}).get(field)
+        return tuple(t for t in texts if isinstance(t, str)) if isinstance(texts, list) else ()
 
     @property
     def categories(self) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from partita.source.mixed_columns import Factor
 from partita.tables.calendar_days import to_days
 from partita.tables.category_choice import missing_categories
 from partita.tables.column_values import MICROSECONDS_PER_DAY
-from partita.tables.missing_values import KNOWN_MIN_SHARE, LENIENT_POLICIES
+from partita.tables.missing_values import LENIENT_POLICIES, have_enough
 from partita.tables.preparation_plan import NO_CLUSTER
 from partita.tables.scaling import Scaling
 
@@ -130,7 +130,7 @@ class Preparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             gaps = np.hstack([gaps, missing_categories(self._factors(X), len(gaps))])
         if self.missing not in LENIENT_POLICIES:
             return np.zeros(len(gaps), dtype=bool)
-        return (~gaps).sum(axis=1) < KNOWN_MIN_SHARE * gaps.shape[1]
+        return ~have_enough(gaps, self.missing)
 
     def columns_of(self, X: Any) -> Floats:
         """Return the columns of numbers in the order of the model, neither filled nor scaled."""

@@ -24,6 +24,8 @@ LOG_MIN_RATIO = 10.0  # of the 95 % quantile to the 5 % quantile
 LOG_MIN_SKEWNESS = 0.5  # of the quantiles: half of what is possible
 LOG_MAX_SKEWNESS_LEFT = 1 / 3  # of that: the logarithm makes the values far more symmetric
 FENCE_IQRS = 3.0  # beyond the quartiles: Tukey's outer fences
+FAR_IQRS = 30.0  # for skewed features, of which many values are beyond the outer fences
+FAR_MIN_GROWTH = 10.0  # of the deviation, by the values so far: they alone would set the scale
 OUTLIERS_MAX_SHARE = 0.01  # of the weight beyond a fence: more is a group, not a few outliers
 OUTLIERS_MAX_ROWS = 2  # always few, of this many rows:
 OUTLIERS_MIN_ROWS = 50
@@ -60,8 +62,9 @@ def fit_auto(X: Any, names: Sequence[str], weight: Any = None) -> AutoScaling:
             logged[t], offset[t], low[t] = True, offset_if_logged, x.min()
             q = logarithms(q + offset[t])
             x = logarithms(x + offset[t])
-        inner = _few_outliers(x, w, q)
-        if inner is not None:
+        reach = _reach_of_fences(x, w, q)
+        inner = _within(x, q, reach)
+        if not inner.all():
             inside = rows[known, t][inner]
             low[t] = inside.min() if logged[t] or x.min() < x[inner].min() else -np.inf
             high[t] = inside.max() if x.max() > x[inner].max() else np.inf
@@ -71,7 +74,7 @@ def fit_auto(X: Any, names: Sequence[str], weight: Any = None) -> AutoScaling:
 
 
 def with_fences(scaling: Scaling, X: Any, weight: Any = None) -> Scaling:
-    """Limit the scaling of a sample X at Tukey's outer fences, if no or few values are beyond them.
+    """Limit the scaling of a sample X at its fences, if no or few values are beyond them.
 
     Rows that the sample lacks may be beyond. A pass over all rows finds the last values before.
     """
@@ -85,11 +88,10 @@ def with_fences(scaling: Scaling, X: Any, weight: Any = None) -> Scaling:
         x, offset = rows[:, t].astype(np.float64), scaling.offset[t]
         x = logarithms(x + offset) if is_logged else x
         q = quantiles(x, w, QUANTILES)
-        reach = FENCE_IQRS * (q[3] - q[1])
-        fences = np.array([q[1] - reach, q[3] + reach])
-        is_few = x.min() >= fences[0] and x.max() <= fences[1]
-        if not reach > 0 or not (is_few or _few_outliers(x, w, q) is not None):
+        reach = _reach_of_fences(x, w, q)
+        if not np.isfinite(reach):
             continue
+        fences = np.array([q[1] - reach, q[3] + reach])
         if is_logged:
             kernels.exponentials(fences)
             fences -= offset
@@ -136,14 +138,41 @@ def _skewness(q: Floats) -> float:
     return float(((high - middle) - (middle - low)) / (high - low))
 
 
-def _few_outliers(x: Floats, weight: Floats | None, q: Floats) -> Any:
-    """Return the rows within Tukey's outer fences, if some but few are beyond; else None."""
-    _, first, _, third, _ = q
-    reach = FENCE_IQRS * (third - first)
-    inner = (x >= first - reach) & (x <= third + reach)
-    n_beyond = len(x) - int(inner.sum())
-    if n_beyond == 0 or not reach > 0:
-        return None
-    share = n_beyond / len(x) if weight is None else weight[~inner].sum() / weight.sum()
-    is_few = n_beyond <= OUTLIERS_MAX_ROWS and len(x) >= OUTLIERS_MIN_ROWS
-    return inner if is_few or share <= OUTLIERS_MAX_SHARE else None
+def _reach_of_fences(x: Floats, weight: Floats | None, q: Floats) -> float:
+    """Return how far beyond the quartiles values count; inf if too many are far, or no value has.
+
+    Tukey's outer fences, if no or few values are beyond; else far ones, if the values beyond these
+    are few and dominate the deviation.
+    """
+    spread = float(q[3] - q[1])
+    if not spread > 0:
+        return np.inf
+    near, far = FENCE_IQRS * spread, FAR_IQRS * spread
+    if _are_few(~_within(x, q, near), weight):
+        return near
+    inner = _within(x, q, far)
+    if inner.all() or not _are_few(~inner, weight):
+        return np.inf
+    unit = np.abs(x - q[2]).max()  # so that squares do not overflow
+    y = (x - q[2]) / unit
+    grown = _deviation(y, weight) >= FAR_MIN_GROWTH * _deviation(
+        y[inner], None if weight is None else weight[inner]
+    )
+    return far if grown else np.inf
+
+
+def _within(x: Floats, q: Floats, reach: float) -> Any:
+    return (x >= q[1] - reach) & (x <= q[3] + reach)
+
+
+def _are_few(beyond: Any, weight: Floats | None) -> bool:
+    """Return whether so few rows are beyond a fence that they are no group."""
+    n = int(beyond.sum())
+    share = n / len(beyond) if weight is None else weight[beyond].sum() / weight.sum()
+    is_few = n <= OUTLIERS_MAX_ROWS and len(beyond) >= OUTLIERS_MIN_ROWS
+    return bool(n == 0 or is_few or share <= OUTLIERS_MAX_SHARE)
+
+
+def _deviation(x: Floats, weight: Floats | None) -> float:
+    mean = np.average(x, weights=weight)
+    return float(np.sqrt(np.average((x - mean) ** 2, weights=weight)))

@@ -26,6 +26,7 @@ CODE_MIN_DIGITS = 5
 NAMED_CODE_MIN_DIGITS = 4  # of phone numbers, postal codes and the like
 EVENLY_SPREAD_MAX_DISTANCE = 1.63  # / √n, of distribution functions: 1 % of even spreads exceed it
 MISSING_MAX_SHARE = 0.5  # of the values of a feature
+OPEN_MAX_SHARE = 0.9  # where gaps stay open, so that a feature counts where it is known
 
 MIN_SECONDS_SINCE_1970 = 3e8  # July 1979
 
@@ -75,11 +76,13 @@ class Role(NamedTuple):
         return f"{self.kind}: {self.evidence}" if self.evidence else self.kind
 
 
-def role_of(table: Table, name: str, values: Array) -> Role | None:
+def role_of(
+    table: Table, name: str, values: Array, missing_max_share: float = MISSING_MAX_SHARE
+) -> Role | None:
     """Return what a numeric column is if it is not a measurement, else None."""
     known = values[np.isfinite(values)]
     missing = 1 - len(known) / len(values)
-    if missing > MISSING_MAX_SHARE:
+    if missing > missing_max_share:
         return Role("mostly gaps", f"{percent(missing)} of the values are missing")
     if (known == known[0]).all():
         return Role(CONSTANT, f"always {format_number(float(known[0]))}")

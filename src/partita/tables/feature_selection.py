@@ -112,6 +112,7 @@ class ColumnChoice(NamedTuple):
     exclude: frozenset[str] = frozenset()
     include: frozenset[str] = frozenset()
     by_role: bool = True
+    open_gaps: bool = False
     days: frozenset[str] = frozenset()
 
     def are_days(self, name: str, values: Array) -> bool:
@@ -156,8 +157,9 @@ def select(
     missing : {"error", "drop", "mean", "auto", "partial"}, default="error"
         For missing values: raise an error that locates the first, leave out the row, fill in the
         (weighted) mean of the column; or "auto": fill in the median, and leave out rows with fewer
-        than half of the values, and features without a value in the others. "partial" does the
-        same, but leaves the gaps. Infinite values are an error, except with these two: missing.
+        than half of the values, and features without a value in the others. "partial"
+        leaves the gaps, and leaves out only rows without any value. Infinite values are an error,
+        except with these two: missing.
     fill : array of shape (d,) or None
         The values for "mean" and "auto" to fill in: those of an earlier table. With it, as with
         "drop", a column in `columns` may have no value at all.
@@ -180,7 +182,9 @@ def select(
     """
     check_policy(missing)
     excluded, included = frozenset(exclude or ()), frozenset(include or ())
-    choice = ColumnChoice(columns, excluded, included, by_role, frozenset(days))
+    choice = ColumnChoice(
+        columns, excluded, included, by_role, missing == "partial", frozenset(days)
+    )
     roles = tuple(name for name in (id, weight) if name is not None)
     named = () if isinstance(categories, str) else tuple(categories or ())
     known = set(table.names)
@@ -211,7 +215,7 @@ def select(
     gaps = missing_categories(found.values(), table.data.num_rows) if is_mixed else None
     w = None if weight is None else read_weights(table, weight, missing)
     if missing in LENIENT_POLICIES and fill is None and features.columns and not table.is_part:
-        features = _without_unknown(table, features, choice, w)
+        features = _without_unknown(table, features, choice, w, missing)
     rows = complete(table, features.columns, w, missing, fill, ways, gaps)
     selection = _selection(table, features, rows, id, missing)
     kept = {name: column._replace(codes=column.codes[rows.kept]) for name, column in found.items()}
@@ -306,7 +310,9 @@ def _choose_features(
                 f"{table.name}: column {quoted(name)} cannot be a feature: {column.why}. Leave it "
                 "out, or convert it to numbers."
             )
-    others = {} if choice.columns is not None else roles_of(table, features, choice.include)
+    others = {}
+    if choice.columns is None:
+        others = roles_of(table, features, choice.include, choice.open_gaps)
     if choice.by_role and len(available) > 1:  # the only column is what the user means
         others = without_last_resort(others, len(features))
         left_out |= {name: role.why for name, role in others.items()}
@@ -318,14 +324,18 @@ def _choose_features(
 
 
 def _without_unknown(
-    table: Table, features: _Features, choice: ColumnChoice, weight: Floats | None
+    table: Table,
+    features: _Features,
+    choice: ColumnChoice,
+    weight: Floats | None,
+    missing: str,
 ) -> _Features:
     """Leave out the features that have no value in the rows with enough values.
 
     That changes how many values are enough, so it is repeated. The rows kept have a value, so at
     least one feature remains.
     """
-    while unknown := unknown_in_kept_rows(table, features.columns, weight):
+    while unknown := unknown_in_kept_rows(table, features.columns, weight, missing):
         for name in unknown:
             if choice.columns is not None or name in choice.include:
                 raise TableError(
@@ -348,6 +358,12 @@ def _no_feature_error(
     table: Table, left_out: dict[str, str], others: dict[str, Role], nearly_numeric: dict[str, str]
 ) -> TableError:
     reasons = listed(left_out.items(), lambda item: f"{quoted(item[0])} ({item[1]})")
+    if category_candidates(table, left_out) and not nearly_numeric:
+        return TableError(
+            f"{table.name} has no measurement to cluster: {reasons}. `fit` can cluster its columns "
+            "of categories ({}).",
+            Setting("method", "auto"),
+        )
     if others:
         return TableError(
             f"{table.name} has no measurement to cluster: {reasons}. To use a column all the same, "

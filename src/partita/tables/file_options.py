@@ -50,4 +50,4 @@ def missing_markers(na: Any) -> tuple[str, ...]:
     is_list = isinstance(texts, list | tuple | set | frozenset)
     if not is_list or not all(isinstance(text, str) for text in texts):
         raise accept.must_be("na", "a text or a list of texts", na)
-    return tuple(text.strip().lower() for text in texts)
+    return tuple(dict.fromkeys(text.strip().lower() for text in texts))

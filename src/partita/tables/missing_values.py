@@ -64,7 +64,7 @@ def complete(
     kept: Ints = np.arange(len(X))
     if missing in ("drop", *LENIENT_POLICIES):
         every = is_missing if beside is None else np.hstack([is_missing, beside])
-        kept = _kept_rows(table, every, weight, 1.0 if missing == "drop" else KNOWN_MIN_SHARE)
+        kept = _kept_rows(table, every, weight, missing)
         X, is_missing = X[kept], is_missing[kept]
         weight = None if weight is None else weight[kept]
     counts = is_missing.sum(axis=0).tolist()
@@ -87,11 +87,11 @@ def filled_with_medians(X: Floats, weight: Floats | None) -> Floats:
 
 
 def unknown_in_kept_rows(
-    table: Table, columns: Mapping[str, Array], weight: Floats | None
+    table: Table, columns: Mapping[str, Array], weight: Floats | None, missing: str
 ) -> list[str]:
-    """Return the features without a known value in the rows that "auto" keeps."""
+    """Return the features without a known value in the rows that the policy keeps."""
     is_missing = np.stack([~np.isfinite(x) for x in columns.values()], axis=1)
-    kept = _kept_rows(table, is_missing, weight, KNOWN_MIN_SHARE)
+    kept = _kept_rows(table, is_missing, weight, missing)
     names, unknown = tuple(columns), np.flatnonzero(is_missing[kept].all(axis=0))
     return [names[t] for t in unknown.tolist()]
 
@@ -124,14 +124,20 @@ def _fault_text(table: Table, mask: Array, names: Sequence[str], fault: str) -> 
     return f"{table.locate(row, names[column])}: the value is {fault}{also if others else ''}"
 
 
-def _kept_rows(table: Table, is_missing: Array, weight: Floats | None, min_share: float) -> Ints:
+def have_enough(is_missing: Array, missing: str) -> Array:
+    """Return which rows have enough known values by the policy: with "partial", one is enough."""
+    d = is_missing.shape[1]
+    least = {"drop": d, "partial": min(1, d)}.get(missing, KNOWN_MIN_SHARE * d)
+    return np.asarray((~is_missing).sum(axis=1) >= least)
+
+
+def _kept_rows(table: Table, is_missing: Array, weight: Floats | None, missing: str) -> Ints:
     """Return the rows with enough known values, and a known weight."""
-    known = is_missing.shape[1] - is_missing.sum(axis=1)
-    enough = known >= min_share * is_missing.shape[1]
+    enough = have_enough(is_missing, missing)
     if weight is not None:
         enough &= ~np.isnan(weight)
     if not (enough.any() or table.is_part):
-        few = "a missing value" if min_share == 1 else "too few values"
+        few = "a missing value" if missing == "drop" else "too few values"
         raise TableError(
             f"{table.name}: every row has {few}, so no row is left. Leave out the columns that "
             "miss most values, or fill in the column means ({}).",

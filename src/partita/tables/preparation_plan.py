@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from partita._common.text import format_number, isolated, listed, one_line, plural
+from partita._common.text import format_number, isolated, listed, one_line, plural, quoted
 from partita.tables import auto_scaling as auto
 from partita.tables import column_roles as roles
 from partita.tables import table_roles as beside
@@ -39,10 +39,11 @@ NEARLY = "nearly numeric"  # the kind of a decision that notes tell, with more w
 
 RULES = {
     "constant": "a feature needs at least two values",
-    "mostly gaps": f"more than {percent(roles.MISSING_MAX_SHARE)} of the values are missing",
+    "mostly gaps": f"more than {percent(roles.MISSING_MAX_SHARE)} of the values are missing; "
+    f"{percent(roles.OPEN_MAX_SHARE)} where gaps stay open",
     "many gaps": f"more than {percent(beside.FILLED_MAX_SHARE)} of the values are missing: equal "
     "values filled in for them would be groups of their own. Such columns are features if they are "
-    "the majority",
+    "the majority, or gaps stay open",
     NO_VALUE_LEFT: f"no row that has {percent(KNOWN_MIN_SHARE)} of the features has a value, so "
     "there is no median to fill in",
     roles.LABELS: "integers in a column called cluster or labels",
@@ -70,7 +71,9 @@ RULES = {
     "limit": f"a few values more than {auto.FENCE_IQRS:g} interquartile ranges beyond the "
     f"quartiles ({percent(auto.OUTLIERS_MAX_SHARE)} of the rows at most, or "
     f"{auto.OUTLIERS_MAX_ROWS} of {auto.OUTLIERS_MIN_ROWS} or more) count as the last value before "
-    "them, so that outliers neither set the scale nor form clusters",
+    "them, so that outliers neither set the scale nor form clusters. Of a skewed feature with more "
+    f"values out there, those more than {auto.FAR_IQRS:g} interquartile ranges beyond, if they are "
+    f"as few and make the standard deviation at least {auto.FAR_MIN_GROWTH:g} times as large",
     "scale": "features have different units: after that, each has mean 0 and standard deviation 1. "
     "Features stay as they are if their names end in one unit, they are coordinates, half of them "
     "reach both ends of one scale (pixels, grades) and the others cover half of it or are of the "
@@ -79,10 +82,11 @@ RULES = {
     "gap is no category",
     "gamma": "two rows differ on average as much in a column of categories as in one of numbers; "
     "--gamma sets the cost, --gamma auto is half a standard deviation",
+    "na": "texts and numbers that --na named, now or in the fit",
     "gaps": "distances use the values that a row has",
     "fill": "the median of the feature, which outliers do not change",
     "rows": f"fewer than {percent(KNOWN_MIN_SHARE)} of the features are known, so the cluster "
-    "would be a guess",
+    "would be a guess; where gaps stay open, none is",
 }
 
 
@@ -117,6 +121,7 @@ class Plan:
     decisions: tuple[Decision, ...]
     days: tuple[str, ...] = ()  # the features that are dates, as days since 1970
     categories: tuple[str, ...] = ()  # the features that are categories, after `features`
+    na: tuple[str, ...] = ()  # cells that are missing besides the usual ones, as the user said
 
     @property
     def lines(self) -> list[str]:
@@ -136,6 +141,7 @@ class Plan:
             "missing": self.missing,
             "days": list(self.days),
             "categories": list(self.categories),
+            "na": list(self.na),
             "decisions": decisions,
         }
 
@@ -147,19 +153,27 @@ def plan_of(table: Table, selection: Selection, scaling: Scaling, why_unscaled: 
     decisions += gap_decisions(selection, n_rows, n_used)
     if (selection.X[:1] != selection.X).any():  # equal rows have no scale
         decisions += _changes(table, selection, scaling, why_unscaled)
-    return _plan(selection, decisions)
+    return _plan(table, selection, decisions)
 
 
-def _plan(selection: Selection, decisions: Iterable[Decision]) -> Plan:
+def _plan(table: Table, selection: Selection, decisions: Iterable[Decision]) -> Plan:
     kinds = selection.names, selection.missing, tuple(decisions), selection.days
-    return Plan(*kinds, tuple(selection.categories))
+    return Plan(*kinds, tuple(selection.categories), table.cells.missing)
 
 
 def repeated_plan_of(table: Table, selection: Selection, scaling: Scaling) -> Plan:
     """Describe how new rows are prepared as those of a fit; only the gaps allow other options."""
     changes = [replace(d, undo="") for d in _changes(table, selection, scaling)]
     n_rows, n_used = table.data.num_rows, len(selection.kept)
-    return _plan(selection, [*gap_decisions(selection, n_rows, n_used, of_fit=True), *changes])
+    gaps = gap_decisions(selection, n_rows, n_used, of_fit=True)
+    return _plan(table, selection, [*_markers(table), *gaps, *changes])
+
+
+def _markers(table: Table) -> Iterator[Decision]:
+    if markers := table.cells.missing:
+        yield Decision(
+            "na", (), f"read as missing: {listed(map(quoted, markers), str)}", RULES["na"]
+        )
 
 
 def _changes(
@@ -241,7 +255,8 @@ def gap_decisions(
         rule = AS_IN_FIT if of_fit else RULES["fill"] if by_rule else AS_REQUESTED
         yield Decision("fill", tuple(selection.gaps), line, rule, "--missing drop")
     if n_used < n_rows:
-        few = "too few values" if by_rule else "a missing value"
+        is_open = selection.missing == "partial"
+        few = "no value" if is_open else "too few values" if by_rule else "a missing value"
         line = (
             f"left out: {n_rows - n_used} of {plural(n_rows, 'row')} "
             f"({percent(1 - n_used / n_rows)}) with {few}; their label is {NO_CLUSTER}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -87,6 +87,11 @@ class TableBlocks:
     def cells(self) -> CellOptions:
         """The cells of the files, as far as the user described them."""
         return self.options.cells
+
+    def with_missing(self, markers: Iterable[str]) -> TableBlocks:
+        """Return the blocks with more cells that stand for missing values."""
+        cells = replace(self.cells, missing=tuple(dict.fromkeys((*markers, *self.cells.missing))))
+        return replace(self, options=replace(self.options, cells=cells))
 
     def _of_file(self, file: Path) -> Iterator[Table]:
         read = {"npy": _npy_tables, "parquet": _arrow_tables, "feather": _arrow_tables}

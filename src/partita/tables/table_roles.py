@@ -13,7 +13,15 @@ import numpy as np
 from partita._common.array_types import Array, Floats
 from partita._common.spaced_rows import evenly_spaced
 from partita._common.text import format_number
-from partita.tables.column_roles import CONSTANT, NAMES_ROWS, Role, percent, role_of
+from partita.tables.column_roles import (
+    CONSTANT,
+    MISSING_MAX_SHARE,
+    NAMES_ROWS,
+    OPEN_MAX_SHARE,
+    Role,
+    percent,
+    role_of,
+)
 from partita.tables.shared_units import shared_unit
 from partita.tables.table import Table
 
@@ -27,13 +35,20 @@ COPY_MAX_FEATURES = 1000  # beyond that the matrix of correlations is too large
 _STEM = re.compile(r"[ _.=:-][^ _.=:-]*$")  # color_red and color_blue are of one color
 
 
-def roles_of(table: Table, columns: dict[str, Array], include: frozenset[str]) -> dict[str, Role]:
-    """Return the columns that are no measurements, except those of `include`."""
+def roles_of(
+    table: Table, columns: dict[str, Array], include: frozenset[str], open_gaps: bool = False
+) -> dict[str, Role]:
+    """Return the columns that are no measurements, except those of `include`.
+
+    With `open_gaps`, nothing is filled in, so that columns with gaps are measurements.
+    """
+    most = OPEN_MAX_SHARE if open_gaps else MISSING_MAX_SHARE
     judged = {name: values for name, values in columns.items() if name not in include}
-    roles = {n: role for n, x in judged.items() if (role := role_of(table, n, x)) is not None}
+    roles = {n: role for n, x in judged.items() if (role := role_of(table, n, x, most))}
     known = {name: values for name, values in columns.items() if np.isfinite(values).any()}
     rest = {name: values for name, values in known.items() if name not in roles}
-    roles |= {name: role for name, role in gaps_of(rest).items() if name in judged}
+    gaps = {} if open_gaps else gaps_of(rest)
+    roles |= {name: role for name, role in gaps.items() if name in judged}
     rest = {name: values for name, values in rest.items() if name not in roles}
     if len(rest) > 1 and shared_unit(tuple(rest), _side_by_side(rest)):
         return roles  # flags and copies among pixels or answers are measured like the others
