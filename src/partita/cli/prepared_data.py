@@ -266,7 +266,8 @@ def column_remarks(prepared: PreparedData) -> list[str]:
         remarks.append(f"{name}: {placeholder.why}; {option} makes such values missing")
     if unused := unused_categories(selection):
         remarks.append(unused)
-    X = with_category_keys(selection) if selection.categories else prepared.X
+    has_categories = prepared.is_mixed or selection.categories
+    X = with_category_keys(selection) if has_categories else prepared.X
     if len(X) > 1 and (X[:1] == X).all():
         remarks.append("all rows are equal: they are one group")
     return remarks

@@ -67,7 +67,8 @@ RULES = {
     "log": "no value is negative (zeros are shifted by the 5 % quantile of the other values), the "
     f"95 % quantile is at least {auto.LOG_MIN_RATIO:g} times the 5 % quantile and at least 3 times "
     "as far from the median, and logarithms are at least "
-    f"{1 / auto.LOG_MAX_SKEWNESS_LEFT:.0f} times less skewed; results are in the original units",
+    f"{1 / auto.LOG_MAX_SKEWNESS_LEFT:.0f} times less skewed, by where the median is "
+    "between these quantiles; results are in the original units",
     "limit": f"a few values more than {auto.FENCE_IQRS:g} interquartile ranges beyond the "
     f"quartiles ({percent(auto.OUTLIERS_MAX_SHARE)} of the rows at most, or "
     f"{auto.OUTLIERS_MAX_ROWS} of {auto.OUTLIERS_MIN_ROWS} or more) count as the last value before "
