@@ -152,7 +152,7 @@ def test_names_of_rows_are_never_clustered_by_default():
     columns = {"a": list(range(20)), "b_id": [7] * 19 + [8], "city": ["Wien", "Graz"] * 10}
     with pytest.raises(TableError, match=r"no measurement to cluster: 'city' .* 'a' ") as caught:
         select(Table(pa.table(columns), "t", "csv"), by_role=True)
-    assert str(caught.value).endswith("To use a column all the same, name it (include='a').")
+    assert str(caught.value).endswith("columns of categories (method='auto').")
     columns |= {"unit": [3] * 20}
     assert select(Table(pa.table(columns), "t", "csv"), by_role=True).names == ("unit",)
     columns |= {"year": [2000 + i % 9 for i in range(20)]}
