@@ -101,6 +101,20 @@ def test_the_objective_never_rises(problem):
     assert model.stopped_by_.kind == "same_partition" or model.n_iter_ == 300
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(200))
+def test_labels_cost_what_a_linear_programme_says(seed):
+    rng = np.random.default_rng(seed)
+    n, k = int(rng.integers(8, 40)), int(rng.integers(2, 6))
+    rows = rng.integers(0, 5, (n, 2)).astype(float) if seed % 2 else rng.normal(size=(n, 2)) ** 3
+    size_min, size_max = int(rng.integers(1, n // k + 1)), int(rng.integers(-(-n // k), n + 1))
+    model = BalancedKMeans(k, size_min=size_min, size_max=size_max, random_state=seed).fit(rows)
+    assert sizes_are_within(model, n)
+    costs = ((rows[:, None] - model.cluster_centers_) ** 2).sum(axis=2)
+    least = cost_by_linear_program(costs, np.full(k, size_min), np.full(k, size_max))
+    assert costs[np.arange(n), model.labels_].sum() == pytest.approx(least, rel=1e-9, abs=1e-9)
+
+
 @settings(max_examples=12)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([(2, 4), (3, 3), (1, 3), (2, 6)]))
 def test_many_starts_find_the_best_of_all_partitions(seed, limits):
