@@ -13,21 +13,28 @@ _FIRST_FACTOR, _SECOND_FACTOR = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D04
 
 
 def content_keys(rows: Any) -> Array:
-    """Return 64-bit keys (n,) of dense or canonical sparse rows; those of others hardly ever agree.
+    """Return 64-bit keys (n,) of rows; those of others hardly ever agree.
+
+    Dense and canonical sparse rows of the same values have the same keys.
 
     >>> keys = content_keys(np.array([[1.0, 2.0], [2.0, 1.0], [1.0, 2.0]]))
     >>> bool(keys[0] == keys[2] != keys[1])
     True
     """
-    keys = np.zeros(rows.shape[0], np.uint64)
-    if not is_sparse(rows):
-        for column in np.asarray(rows).T:
-            keys = _mixed(keys ^ _bits(column))
-        return keys
-    terms = _mixed(_bits(rows.data) ^ _mixed(rows.indices.astype(np.uint64) + np.uint64(1)))
-    row = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
-    np.add.at(keys, row, terms)
-    return _mixed(keys)
+    n, d = rows.shape
+    sums, factors = np.zeros(n, np.uint64), _odd_factors(d)
+    if is_sparse(rows):
+        row = np.repeat(np.arange(n), np.diff(rows.indptr))
+        np.add.at(sums, row, _mixed(_bits(rows.data)) * factors[rows.indices])
+    else:
+        for column, factor in zip(np.asarray(rows).T, factors, strict=True):
+            sums += _mixed(_bits(column)) * factor  # of 0, nothing: as if it were not stored
+    return _mixed(sums)
+
+
+def _odd_factors(d: int) -> Array:
+    """Return a different odd number (d,) for every feature."""
+    return _mixed(np.arange(1, d + 1, dtype=np.uint64)) | np.uint64(1)
 
 
 def _bits(values: Array) -> Array:
@@ -35,7 +42,7 @@ def _bits(values: Array) -> Array:
 
 
 def _mixed(keys: Array) -> Array:
-    """Spread every bit over all others (the finalizer of splitmix64)."""
+    """Spread every bit over all others (the finalizer of splitmix64); 0 stays 0."""
     keys = (keys ^ (keys >> np.uint64(30))) * _FIRST_FACTOR
     keys = (keys ^ (keys >> np.uint64(27))) * _SECOND_FACTOR
     return np.asarray(keys ^ (keys >> np.uint64(31)))
