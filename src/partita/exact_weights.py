@@ -80,10 +80,20 @@ class Weights:
         counts = self.counts()
         return n if counts is None else int(counts.sum())
 
+    def counted(self) -> Ints | None:
+        """Return 1 for rows (n,) of positive weight, 0 for others; None if all are equal."""
+        weight = self.unless_equal()
+        return None if weight is None else (weight > 0).astype(np.int64)
+
     @property
     def all_equal(self) -> bool:
         """True if every row has the same weight."""
         return self.times is None and self.values is None
+
+    @property
+    def of_every_row(self) -> float:
+        """The factor of sums over rows that leave equal weights out; 1 if they differ."""
+        return self.unit if self.all_equal else 1.0
 
     @property
     def whole(self) -> bool:

@@ -7,6 +7,7 @@ of the family use it. Inside a fit the sums are exact integers (`partita.moments
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,6 +82,11 @@ class ClusterStats:
         """Cost (k,) of the clusters about any centers: sse + weight·‖mean − center‖² (Huygens)."""
         gap = self.mean - centers
         return np.asarray(self.sse + self.weight * row_squares(gap))
+
+    def distances_to(self, centers: Floats) -> Floats:
+        """‖mean − center‖ (k,), at any magnitude; 0 for clusters without weight."""
+        apart = np.where(self.weight[:, None] > 0, self.mean - centers, 0.0)
+        return np.array([math.hypot(*row) for row in apart])
 
     def merge_price(self, i: Array | int, j: Array | int) -> Floats:
         """Increase of the sse if clusters i and j merge: w_i·w_j/(w_i + w_j)·‖mean_i − mean_j‖²."""

@@ -12,7 +12,7 @@ from partita.empty_clusters import FarRows
 from partita.engine.limited_assignment import LimitedAssignment, SizeLimits
 from partita.engine.lloyd import LloydOptions
 from partita.engine.lloyd_step import LloydStep
-from partita.engine.restarts import LabelledRun, run_all
+from partita.engine.restarts import LabelledRun, run_all, summarise_at
 from partita.geometry import Update
 from partita.source.protocol import Source
 from partita.source.row_ranks import row_ranks
@@ -100,10 +100,5 @@ def best_balanced(
 
     fit, step = run_all(starts, options, new_step, lambda step: step.assignment.release())
     centers = fit.centers.plain.astype(source.dtype)
-    returned = Centers(centers.astype(np.float64), np.zeros(source.d))
-    step.assign(returned)
-    stats, _ = step.stats_about(returned)
-    unit = source.weights.unit if source.weights.unless_equal() is None else 1.0
-    inertia = unit * source.own_cost(returned, step.labels)
-    run = LabelledRun(centers, step.labels, inertia, stats.moved(step.origin), fit)
-    return run, unit * step.assignment.prices
+    run = LabelledRun(centers, *summarise_at(centers, step), fit)
+    return run, source.weights.of_every_row * step.assignment.prices

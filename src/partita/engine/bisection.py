@@ -98,8 +98,7 @@ class _GrowingTree:
 
     def __init__(self, source: Source, options: BisectingOptions) -> None:
         self._source, self._options, self._begin = source, options, time.perf_counter()
-        weights = source.weights
-        self._unit = weights.unit if weights.unless_equal() is None else 1.0
+        self._unit = source.weights.of_every_row
         self._paths: dict[str, None] = {}
         self._splits: list[int] = []
         self._trace: list[Progress] = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Protocol
 
 import numpy as np
@@ -106,8 +105,7 @@ class LloydStep:
             self.stats, gap = self._moments.stats_about(values, self.source.workers.crew)
         else:
             self.stats = stats_by_long_sums(self.source, self.labels, len(values), self.origin)
-            apart = np.where(self.stats.weight[:, None] > 0, self.stats.mean - values, 0.0)
-            gap = np.array([math.hypot(*row) for row in apart])
+            gap = self.stats.distances_to(values)
         self._best = self.geometry.best(self.stats, self.origin, gap, centers)
         return self.stats, self._best.gap
 
@@ -120,18 +118,14 @@ class LloydStep:
     # what a policy for empty clusters needs
 
     def members(self, k: int) -> Ints:
-        return count_members(self.labels, self._counted(), k)
+        return count_members(self.labels, self.source.weights.counted(), k)
 
     def farthest(self, centers: Centers, count: int) -> FarRows:
         distance = self.source.own_distances(centers, self.labels)
-        return farthest_rows(distance, self.labels, self._counted(), count)
+        return farthest_rows(distance, self.labels, self.source.weights.counted(), count)
 
     def rows(self, which: Ints) -> Floats:
         return self.source.take_rows(which)
-
-    def _counted(self) -> Ints | None:
-        weight = self.source.weights.unless_equal()
-        return None if weight is None else (weight > 0).astype(np.int64)
 
     def move(self, rows: Ints, to: Ints) -> int:
         changed = int((self.labels[rows] != to).sum())

@@ -89,8 +89,7 @@ class MixedStep:
         else:
             labels = np.maximum(self.labels, 0)
             stats = stats_by_long_sums(self.table.source, labels, len(values), self._origin)
-            apart = np.where(stats.weight[:, None] > 0, stats.mean - values, 0.0)
-            gap = np.array([math.hypot(*row) for row in apart])
+            gap = stats.distances_to(values)
         self._best = EUCLIDEAN.best(stats, self._origin, gap, here)
         weight = self.weights()
         self._modes = np.where(stats.weight[:, None] > 0, self._best_modes(weight), modes)
@@ -146,11 +145,11 @@ class MixedStep:
     # --- the `Assignment` of a policy for empty clusters ---
 
     def members(self, k: int) -> Ints:
-        return count_members(self.labels, self._counted(), k)
+        return count_members(self.labels, self.table.weights.counted(), k)
 
     def farthest(self, centers: Centers, count: int) -> FarRows:
         distance = self.own_costs(centers)
-        return farthest_rows(distance, self.labels, self._counted(), count)
+        return farthest_rows(distance, self.labels, self.table.weights.counted(), count)
 
     def own_costs(self, centers: Centers) -> Floats:
         """Return the cost (n,) of each row in its own cluster."""
@@ -162,10 +161,6 @@ class MixedStep:
 
     def rows(self, which: Ints) -> Floats:
         return self.table.take(which)
-
-    def _counted(self) -> Ints | None:
-        weight = self.table.weights.unless_equal()
-        return None if weight is None else (weight > 0).astype(np.int64)
 
     def move(self, rows: Ints, to: Ints) -> int:
         before = self.labels.copy()

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
 from partita._common.array_types import Floats
-from partita.centers import Centers
 from partita.engine.lloyd import LloydOptions
 from partita.engine.partial_step import PartialStep
-from partita.engine.restarts import LabelledRun, run_all
+from partita.engine.restarts import LabelledRun, run_all, summarise_at
 from partita.run_record import Fit
 from partita.source.partial_rows import PartialSource
 
@@ -28,10 +25,4 @@ def best_partial_run(
     """Run the loop from every start, and label the rows by the best run: `restarts.best_of`."""
     fit, step = best_partial_fit(source, starts, options)
     centers = fit.centers.plain.astype(source.dtype)
-    returned = Centers(centers.astype(np.float64), np.zeros(source.d))
-    step.assign(returned)
-    stats, _ = step.stats_about(returned)
-    unit = source.weights.unit if source.weights.unless_equal() is None else 1.0
-    inertia = unit * source.own_cost(returned, step.labels)
-    moved, mass = stats.moved(step.origin), step.summary.mass
-    return LabelledRun(centers, step.labels, inertia, moved, fit, mass)
+    return LabelledRun(centers, *summarise_at(centers, step), fit, step.summary.mass)

@@ -61,11 +61,11 @@ class PartialStep:
     # what a policy for empty clusters needs
 
     def members(self, k: int) -> Ints:
-        return count_members(self.labels, self._counted(), k)
+        return count_members(self.labels, self.source.weights.counted(), k)
 
     def farthest(self, centers: Centers, count: int) -> FarRows:
         distance = self.source.own_distances(centers, self.labels)
-        return farthest_rows(distance, self.labels, self._counted(), count)
+        return farthest_rows(distance, self.labels, self.source.weights.counted(), count)
 
     def rows(self, which: Ints) -> Floats:
         return self.source.wide_rows(which)
@@ -84,7 +84,3 @@ class PartialStep:
         self.labels = numbers_without(clusters, len(self._moments.hi))[before]
         self._moments = self._moments.without(clusters)
         return int((self.labels != before).sum())
-
-    def _counted(self) -> Ints | None:
-        weight = self.source.weights.unless_equal()
-        return None if weight is None else (weight > 0).astype(np.int64)

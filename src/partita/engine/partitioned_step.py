@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from typing import Any
 
@@ -73,8 +72,7 @@ class PartitionedStep:
             stats, gap = self._moments.stats_about(values)
         else:
             stats = self._stats_by_long_sums(len(values))
-            apart = np.where(stats.weight[:, None] > 0, stats.mean - values, 0.0)
-            gap = np.array([math.hypot(*row) for row in apart])
+            gap = stats.distances_to(values)
         self._best = self.geometry.best(stats, self.origin, gap, centers)
         return stats, self._best.gap
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -173,13 +173,35 @@ def _run(step: Step, first: Floats, options: LloydOptions, begin: float) -> Fit:
     return replace(lloyd(step, centers, options, begin), start=first)
 
 
+class SourceStep(Step, Protocol):
+    """A step over the rows of a source."""
+
+    @property
+    def source(self) -> Any:
+        """The rows: a `Source`, or one of rows with gaps."""
+
+    @property
+    def labels(self) -> Ints:
+        """The cluster of every row."""
+
+    @property
+    def origin(self) -> Floats:
+        """Origin of the means of the summaries."""
+
+
 def label_and_summarise(centers: Floats, step: LloydStep) -> tuple[Ints, float, ClusterStats]:
     """Assign to centers as they are returned; return the labels, their cost and summaries."""
+    step.expect_end()
+    return summarise_at(centers, step, step.geometry.price)
+
+
+def summarise_at(
+    centers: Floats, step: SourceStep, price: float = 1.0
+) -> tuple[Ints, float, ClusterStats]:
+    """Do the same by any step; `price` is that of a squared distance."""
     source = step.source
     returned = Centers(centers.astype(np.float64), np.zeros(source.d))
-    step.expect_end()
     step.assign(returned)
     stats, _ = step.stats_about(returned)
-    unit = source.weights.unit if source.weights.unless_equal() is None else 1.0
-    price = step.geometry.price * unit
+    price *= source.weights.of_every_row
     return step.labels, source.own_cost(returned, step.labels) * price, stats.moved(step.origin)

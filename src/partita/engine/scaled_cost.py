@@ -48,7 +48,7 @@ class ScaledCost:
 def cluster_costs(source: Source, centers: Centers, labels: Ints) -> list[ScaledCost]:
     """Σ w·‖x − c‖² of every cluster, rounded once; each at a scale of its own if need be."""
     weight, k = source.weights.unless_equal(), len(centers.values)
-    unit = source.weights.unit if weight is None else 1.0
+    unit = source.weights.of_every_row
     squares = source.own_distances(centers, labels)
     costs = []
     for j, total in enumerate((unit * exact_totals(squares, labels, k, weight)).tolist()):

@@ -84,6 +84,5 @@ def label_and_summarise_trimmed(
     returned = Centers(centers.astype(np.float64), np.zeros(step.source.d))
     step.assign(returned)
     stats, _ = step.stats_about(returned)
-    weights = step.source.weights
-    unit = weights.unit if weights.unless_equal() is None else 1.0
+    unit = step.source.weights.of_every_row
     return step.labels, unit * step.cost_of_rows(returned), stats.moved(step.origin)

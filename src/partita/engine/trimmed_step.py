@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
@@ -90,7 +88,8 @@ class TrimmedStep:
         """Summaries, means relative to the origin, and their distances to these centers."""
         k, cut = len(centers), self.cut
         if not self._is_exact:
-            return _with_gap(self._long_stats(k), centers)
+            stats = self._long_stats(k)
+            return stats, stats.distances_to(centers)
         if not len(cut.outside) and not len(cut.boundary):
             return self._inner.moments.stats_about(centers, self.source.workers.crew)
         labels, left_out = self._inner.labels, self._left_out
@@ -99,7 +98,8 @@ class TrimmedStep:
             return kept.stats_about(centers, self.source.workers.crew)
         at_cut = left_out.sums_of(cut.boundary, labels, kept)
         whole, part = difference(kept, at_cut).stats(), at_cut.stats().scaled(cut.share)
-        return _with_gap(whole.merge(part), centers)
+        stats = whole.merge(part)
+        return stats, stats.distances_to(centers)
 
     def _long_stats(self, k: int) -> ClusterStats:
         """The same for rows that no grid holds."""
@@ -120,12 +120,12 @@ class TrimmedStep:
 
     def members(self, k: int) -> Ints:
         inside = np.flatnonzero(self.labels >= 0)
-        counted = self._counted()
+        counted = self.source.weights.counted()
         return count_members(self.labels[inside], None if counted is None else counted[inside], k)
 
     def farthest(self, centers: Centers, count: int) -> FarRows:
         squares = self.source.own_distances(centers, np.maximum(self.labels, 0))
-        counted = self._counted()
+        counted = self.source.weights.counted()
         inside = self.labels >= 0
         counted = inside.astype(np.int64) if counted is None else np.where(inside, counted, 0)
         return farthest_rows(squares, self.labels, counted, count)
@@ -144,12 +144,3 @@ class TrimmedStep:
         self._inner.drop(clusters)
         self.labels = outside_labels(self._inner.labels, self.cut.outside)
         return int((self.labels != before).sum())
-
-    def _counted(self) -> Ints | None:
-        return None if self._weight is None else (self._weight > 0).astype(np.int64)
-
-
-def _with_gap(stats: ClusterStats, centers: Floats) -> tuple[ClusterStats, Floats]:
-    """Summaries, and the distance of each mean to its center; 0 if the cluster is empty."""
-    apart = np.where(stats.weight[:, None] > 0, stats.mean - centers, 0.0)
-    return stats, np.array([math.hypot(*row) for row in apart])
