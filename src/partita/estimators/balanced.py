@@ -19,7 +19,7 @@ from partita.engine.limited_assignment import SizeLimits
 from partita.estimators import validation
 from partita.estimators.capabilities import BOUNDS, CELLS, REFIT, SWEEP, Capabilities, Replay
 from partita.estimators.center_clusterer import CenterClusterer, EuclideanClusterer
-from partita.estimators.lazy_blocks import is_partitioned
+from partita.estimators.lazy_blocks import refuse_partitions
 from partita.estimators.lloyd_parameters import LloydParameters
 from partita.estimators.saved_state import FieldReader
 from partita.halting import Halt
@@ -34,8 +34,6 @@ LIMITS_OF_ONE_K = (
 )
 LIMITS_OF_ALL_ROWS = "limits on sizes are about all rows, not about samples of them"
 NO_BOUNDS = "no lower bounds are known that take limits on sizes into account"
-IN_MEMORY = "rows in memory"
-PARTITIONS_ADVICE = "Fit a part of the rows in memory; `predict` labels rows in partitions."
 MEMORY_ADVICE = "The distances of all rows to all centers are kept. Fit fewer rows or clusters."
 
 
@@ -158,8 +156,7 @@ feature_names_in_
         """Compute the clustering of X, with one weight per row if given."""
         del y
         parameters = BalancedParameters(self)
-        if is_partitioned(X):
-            raise must_be("X", IN_MEMORY, Got(f"a {type(X).__name__}"), PARTITIONS_ADVICE)
+        refuse_partitions(X)
         with Workers(parameters.threads) as workers:
             memory = parameters.memory_for(X)
             data = self._fit_input(X, sample_weight, parameters.k, workers, memory)

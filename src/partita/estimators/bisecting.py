@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from partita._common import parameters as accept
 from partita._common.array_types import Array, Floats, Ints
 from partita._common.exact_sum import exact_total
-from partita._common.parameters import Got, Rule, check_integer, must_be
+from partita._common.parameters import Rule, check_integer
 from partita._common.random_state import generator
 from partita._common.threads import Workers
 from partita.certificates.bounding import CertifiedPartition
@@ -28,7 +28,12 @@ from partita.estimators import labelling, validation
 from partita.estimators.capabilities import CELLS, REPLAY, Capabilities
 from partita.estimators.center_clusterer import CenterClusterer, EuclideanClusterer, FitInput
 from partita.estimators.certifiable import counted_rows_of
-from partita.estimators.lazy_blocks import is_partitioned, labels_by_blocks, score_partitions
+from partita.estimators.lazy_blocks import (
+    is_partitioned,
+    labels_by_blocks,
+    refuse_partitions,
+    score_partitions,
+)
 from partita.estimators.lloyd_parameters import MAX_RUNS, LloydParameters
 from partita.estimators.saved_state import FieldReader, restored_stats
 from partita.estimators.scanned_rows import labels_in_file
@@ -42,8 +47,6 @@ SPLIT_VARIANCE_SHARE = 0.01  # times `tol`: the least squared shift of a split t
 DOWN_A_TREE = "it assigns rows down a tree, not to the nearest center"
 NO_REPLAY = "its iterations split clusters, and keep no centers to start from"
 MAX_LEAVES_IN_TEXT = 30
-IN_MEMORY = "rows in memory"
-PARTITIONS_ADVICE = "Fit a part of the rows in memory; `predict` labels rows in partitions."
 
 
 @dataclass(eq=False, repr=False)
@@ -170,8 +173,7 @@ class BisectingKMeans(EuclideanClusterer):
         """Compute the clustering of X, with one weight per row if given."""
         del y
         parameters = BisectingParameters(self)
-        if is_partitioned(X):
-            raise must_be("X", IN_MEMORY, Got(f"a {type(X).__name__}"), PARTITIONS_ADVICE)
+        refuse_partitions(X)
         k = parameters.n_leaves
         with Workers(parameters.threads) as workers:
             data = self._fit_input(X, sample_weight, k, workers, parameters.memory_for(X))

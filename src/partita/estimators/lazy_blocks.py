@@ -38,6 +38,13 @@ def is_partitioned(X: Any) -> bool:
     return is_dask(X) or is_spark(X) or hasattr(X, "__partita_partitions__")
 
 
+def refuse_partitions(X: Any) -> None:
+    """Raise an error if X is in partitions: for members that fit rows in memory only."""
+    if is_partitioned(X):
+        advice = "Fit a part of the rows in memory; `predict` labels rows in partitions."
+        raise must_be("X", "rows in memory", Got(f"a {type(X).__name__}"), advice)
+
+
 def open_partitions(X: Any, sample_weight: Any) -> Partitions:
     """Return the partitions of X, with one weight per row if given."""
     if hasattr(X, "__partita_partitions__"):

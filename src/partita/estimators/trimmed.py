@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from partita._common.array_types import Array, Floats, Ints
 from partita._common.exact_sum import exact_total
-from partita._common.parameters import Got, Rule, is_number, must_be
+from partita._common.parameters import Rule, is_number
 from partita._common.random_state import generator, spawn_generators
 from partita._common.text import format_number
 from partita._common.threads import Workers
@@ -27,7 +27,7 @@ from partita.engine.trimmed_restarts import (
 from partita.estimators import labelling, validation
 from partita.estimators.capabilities import ALL_ROWS, BOUNDS, Capabilities, Replay
 from partita.estimators.center_clusterer import CenterClusterer, EuclideanClusterer, FitInput
-from partita.estimators.lazy_blocks import is_partitioned, labels_by_blocks
+from partita.estimators.lazy_blocks import labels_by_blocks, refuse_partitions
 from partita.estimators.lloyd_parameters import LloydParameters
 from partita.estimators.saved_state import FieldReader
 from partita.exact_weights import as_repeats
@@ -48,8 +48,6 @@ FARTHEST = "the farthest from every center"
 LEAVES_OUT = "its clusters and its cost leave rows out"
 MIN_STARTS, MAX_STARTS = 6, 24  # by default
 STARTED_CENTERS = 1200  # of all these starts
-IN_MEMORY = "rows in memory"
-PARTITIONS_ADVICE = "Fit a part of the rows in memory; `predict` labels rows in partitions."
 
 
 @dataclass(eq=False, repr=False)
@@ -177,8 +175,7 @@ callable, array or model, default="k-means++"
         """Compute the clustering of X, with one weight per row if given."""
         del y
         parameters = TrimmedParameters(self)
-        if is_partitioned(X):
-            raise must_be("X", IN_MEMORY, Got(f"a {type(X).__name__}"), PARTITIONS_ADVICE)
+        refuse_partitions(X)
         with Workers(parameters.threads) as workers:
             memory = parameters.memory_for(X)
             data = self._fit_input(X, sample_weight, parameters.k, workers, memory)
@@ -224,8 +221,7 @@ callable, array or model, default="k-means++"
         """
         del y
         check_is_fitted(self)
-        if is_partitioned(X):
-            raise must_be("X", IN_MEMORY, Got(f"a {type(X).__name__}"), PARTITIONS_ADVICE)
+        refuse_partitions(X)
         args = self._rows_and_centers(X)
         weight = validation.check_weights(sample_weight, args[0].shape[0])
         lengths = labelling.nearest_with_lengths(*args)[1]

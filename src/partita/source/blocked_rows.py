@@ -106,7 +106,7 @@ class BlockedRows(ABC):
     @abstractmethod
     def subset(self, rows: Ints, weights: Weights, survey: Survey | None = None) -> Source: ...
 
-    def _reduce(
+    def reduce(
         self,
         work_per_row: int,
         run: Callable[[slice, Array, Any, Any], None],
@@ -142,7 +142,7 @@ class BlockedRows(ABC):
                     np.fmax(whole[1], part[1], out=whole[1])
                     np.add(whole[2], part[2], out=whole[2])
 
-            self._reduce(4 * self.d, run)
+            self.reduce(4 * self.d, run)
             # -0.0 becomes 0.0: which of both zeros comes first must not matter
             low, high = whole[:2].astype(np.float64) + 0.0
             self._extent = low, high, np.isnan(whole[2]).nonzero()[0]
@@ -205,7 +205,7 @@ class BlockedRows(ABC):
         def run(rows: slice, block: Array, _: None, crew: Any) -> None:
             columns[:, rows] = block[:, features].T
 
-        self._reduce(len(features), run)
+        self.reduce(len(features), run)
         return columns
 
     def count_beyond(self, cuts: Floats) -> Ints:
@@ -217,7 +217,7 @@ class BlockedRows(ABC):
             kernels.count_beyond(block, cuts, counts, total.counted(rows), crew)
             total.add(counts)
 
-        self._reduce(4 * self.d, run)
+        self.reduce(4 * self.d, run)
         return total.counts
 
     def sum_up(self, moments: Moments, cuts: Floats) -> Ints:
@@ -230,7 +230,7 @@ class BlockedRows(ABC):
             kernels.total_rows(own.sums, *arguments, **weights, crew=crew)
             total.add(counts)
 
-        self._reduce(4 * self.d, run, moments)
+        self.reduce(4 * self.d, run, moments)
         return total.counts
 
     # --- the passes ---
@@ -254,7 +254,7 @@ class BlockedRows(ABC):
             )  # fmt: skip
 
         k = len(centers.values)
-        self._reduce(work_in_tiles(k, self.d), run, moments)
+        self.reduce(work_in_tiles(k, self.d), run, moments)
         self._scoring.review(sum(rechecked for _, rechecked in counts), k)
         return sum(moved for moved, _ in counts)
 
@@ -280,7 +280,7 @@ class BlockedRows(ABC):
         def run(rows: slice, block: Array, _: None, crew: Any) -> None:
             kernels.round_rows(copy, block, rows.start, scale, crew)
 
-        self._reduce(8 * self.d, run)
+        self.reduce(8 * self.d, run)
         return copy
 
     def assign_bytes(
@@ -298,7 +298,7 @@ class BlockedRows(ABC):
                 )
             )
 
-        self._reduce(work_in_tiles(len(values), self.d), run, moments)
+        self.reduce(work_in_tiles(len(values), self.d), run, moments)
         moved, open_rows, candidates = (sum(part) for part in zip(*counts, strict=True))
         return moved, open_rows, candidates
 
@@ -313,7 +313,7 @@ class BlockedRows(ABC):
         def run(rows: slice, block: Array, _: None, crew: Any) -> None:
             kernels.own_distance(block, values, centers.origin, labels[rows], out[rows], crew)
 
-        self._reduce(2 * self.d, run)
+        self.reduce(2 * self.d, run)
         return out
 
     def squares(self, centers: Centers, out: Floats) -> None:
@@ -322,7 +322,7 @@ class BlockedRows(ABC):
         def run(rows: slice, block: Array, _: None, crew: Any) -> None:
             kernels.squares(block, values, centers.origin, out[rows], crew)
 
-        self._reduce(len(values) * self.d, run)
+        self.reduce(len(values) * self.d, run)
 
     def own_cost(self, centers: Centers, labels: Ints) -> float:
         values, weight = np.ascontiguousarray(centers.values), self.weights.unless_equal()
@@ -335,7 +335,7 @@ class BlockedRows(ABC):
             kernels.own_distance(block, values, centers.origin, labels[rows], out, crew)
             parts.append(PartialSums.of(out, weight=None if weight is None else weight[rows]))
 
-        self._reduce(2 * self.d, run)
+        self.reduce(2 * self.d, run)
         return float(sum(parts[1:], parts[0]).totals()[0])
 
     def lower_distances(self, centers: Centers, first: int, closest: Floats, labels: Ints) -> None:
@@ -349,7 +349,7 @@ class BlockedRows(ABC):
             kernels.own_distance(block, values, centers.origin, own, distance, crew)
             lower_where_nearer(closest[rows], labels[rows], distance, own + np.int32(first))
 
-        self._reduce(work_in_tiles(len(values), self.d), run)
+        self.reduce(work_in_tiles(len(values), self.d), run)
         self._scoring.review(sum(rechecked), len(values))
 
     def take_rows(self, rows: Ints) -> Floats:

@@ -185,7 +185,7 @@ class PartialSource:
             arguments = block, values, centers.origin, scale, mark, labels[rows]
             moved.append(kernels.assign_partial(*arguments, sums, **weights, crew=crew))
 
-        self._dense._reduce(2 * values.size, run, moments)
+        self._dense.reduce(2 * values.size, run, moments)
         return sum(moved)
 
     def label_once(self, centers: Centers, labels: Ints) -> None:
@@ -207,7 +207,7 @@ class PartialSource:
             arguments = block, values, centers.origin, labels[rows], out[rows], crew
             kernels.own_distance_partial(*arguments)
 
-        self._dense._reduce(2 * self.d, run)
+        self._dense.reduce(2 * self.d, run)
         return out
 
     def own_cost(self, centers: Centers, labels: Ints) -> float:
@@ -222,7 +222,7 @@ class PartialSource:
             kernels.distances_partial(block, centers, distance)
             out[rows] = distance
 
-        self._dense._reduce(4 * centers.size, run)
+        self._dense.reduce(4 * centers.size, run)
 
     def summarise(self, labels: Ints, moments: Moments | None, centers: Floats) -> PartialSummary:
         """Summaries about centers (k, d) relative to the grid's origin; None: by long sums."""

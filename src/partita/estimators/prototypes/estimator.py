@@ -71,8 +71,8 @@ class KPrototypes(Clusterer):
         table has one prototype in each row, in the columns of X; of a fitted model the
         `cluster_centers_` are used; a callable init(X, n_clusters, random_state=…) returns a table.
     n_init : "auto" or int, default="auto"
-        The number of starts, of which the best result is kept: "auto" is 4 for "k-means++", 10 for
-        "random" and callables, 1 for given prototypes.
+        The number of starts, of which the best result is kept: "auto" is 10, or 1 if prototypes are
+        given.
     max_iter : int, default=300
         The maximum number of iterations of a run.
     tol : float, default=1e-4
