@@ -144,6 +144,23 @@ def test_without_gaps_it_is_plain_kmeans_to_the_last_bit(problem, dtype):
         np.testing.assert_array_equal(model.observed_weight_, mass)
 
 
+def test_gaps_of_rows_that_do_not_count_change_no_bit_and_no_label():
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        rows = rng.normal(size=(30, 3)) * 3 + 6 * rng.integers(0, 3, (30, 1))
+        weight = rng.integers(1, 4, 30) * 1.0
+        weight[[4, 9]], start = 0.0, rows[:3].copy()
+        whole = np.delete(np.arange(30), [4, 9])
+        rows[4, 1] = rows[9, :2] = np.nan
+        model = from_start(start).fit(rows, sample_weight=weight)
+        other = from_start(start).fit(rows[np.repeat(whole, weight[whole].astype(int))])
+        assert other.cluster_centers_.tobytes() == model.cluster_centers_.tobytes()
+        assert other.inertia_ == model.inertia_
+        assert [step.cost for step in other.trace_] == [step.cost for step in model.trace_]
+        assert model.labels_.tolist() == model.predict(rows).tolist()
+        assert np.array_equal(model.observed_weight_, np.tile(model.stats_.weight, (3, 1)).T)
+
+
 @given(problems(), st.integers(0, 2**32 - 1))
 def test_repeats_equal_weights_and_any_order_gives_the_same_bits(problem, seed):
     rows, _, start = problem

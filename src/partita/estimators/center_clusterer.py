@@ -60,7 +60,7 @@ from partita.init.partial_starts import PARTIAL_STARTS
 from partita.run_record import SearchRecord
 from partita.scanning.stored_rows import StoredRows
 from partita.source.dask_rows import renumber_labels
-from partita.source.partial_rows import PartialSource
+from partita.source.partial_rows import PartialSource, RowsWithGaps
 from partita.source.partitions import Partitions
 from partita.source.scoring import packed_bytes
 from partita.source.spark_frames import is_spark
@@ -181,7 +181,17 @@ class CenterClusterer(Clusterer):
         self._keep_centers(result.centers, labels, result.inertia, result.stats)
         if takes_gaps(self):
             self.observed_weight_ = weight_of_values(result)
+            self._label_idle_gaps(data)
         return self
+
+    def _label_idle_gaps(self, data: FitInput) -> None:
+        """Label rows with gaps by the values they have, where only rows of weight 0 have gaps."""
+        rows = mark_gaps(self, data.X)
+        if rows is not data.X and not isinstance(data.source, PartialSource):
+            idle = np.flatnonzero(np.isnan(data.X).any(axis=1))
+            found = RowsWithGaps(data.X[idle])
+            args = self.cluster_centers_, self.n_threads, self._names()
+            self.labels_[idle] = labelling.nearest(found, *args)
 
     def _keep_centers(
         self, centers: Floats, labels: Array | None, inertia: float, stats: ClusterStats
@@ -369,6 +379,8 @@ class EuclideanClusterer(CenterClusterer):
         if isinstance(source, PartialSource):
             check_columns(source, names)
             memory = source.keep_filled(memory)
+            if not source.has_counted_gaps:  # the bits are those of the rows that count
+                source = source.filled
         return FitInput(source, X, X, weight, weight, features, memory, lambda labels, k: labels)
 
     def _prepared(self, given: Partitions, k: int) -> Partitions:

@@ -102,6 +102,15 @@ class PartialSource:
         return GapCounts.of((self.rows[rows] for rows in steps), self.d)
 
     @property
+    def has_counted_gaps(self) -> bool:
+        """True if a row of positive weight has a gap: else the others are rows without gaps."""
+        weight = self.weights.unless_equal()
+        if weight is None:
+            return self.counts.rows > 0
+        steps = row_slices(self.n, self.d)
+        return any(np.isnan(self.rows[rows][weight[rows] > 0]).any() for rows in steps)
+
+    @property
     def observed_weight(self) -> Floats:
         """The weight (d,) of the rows that have a value in each column."""
         if self.weights.unless_equal() is None:
