@@ -39,6 +39,7 @@ class Plan:
     defaults: tuple[Named | Real, ...]
     seedings: tuple[Real | Shape, ...]
     inexact: tuple[Real, ...]
+    spherical: tuple[Real, ...]
     sweeps: tuple[Sweep, ...]
     medoids: tuple[Distances, ...]
     kernels: tuple[KernelTask, ...]
@@ -105,6 +106,7 @@ FULL_PLAN = Plan(
         *FULL[:2],
     ),
     inexact=(*_each("GloVe", 500, 1000), *_each("MNIST", 500, 1000)),
+    spherical=_each("GloVe", 100, 200, 500),
     sweeps=FULL_SWEEPS,
     medoids=FULL_MEDOIDS,
     kernels=(KernelTask(5000, 10, 20, 10), KernelTask(20_000, 10, 20, 10)),
@@ -136,6 +138,7 @@ QUICK_PLAN = Plan(
     defaults=QUICK_DEFAULTS,
     seedings=(Real("pla33810", 300), Real("letter", 500), QUICK[1]),
     inexact=(Real("GloVe", 500),),
+    spherical=(Real("GloVe", 200),),
     sweeps=QUICK_SWEEPS,
     medoids=QUICK_MEDOIDS,
     kernels=(KernelTask(3000, 10, 20, 10),),

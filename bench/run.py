@@ -15,10 +15,12 @@ from typing import Any
 from peers.kmeans_peers import OURS
 from plan import FULL_PLAN, QUICK_PLAN
 from stages import STAGES, Session
+from threadpoolctl import threadpool_limits
 
 
 def main() -> int:
     options = _options()
+    threadpool_limits(1)  # of this process, whose BLAS would spin beside the peers
     signal.signal(signal.SIGTERM, _interrupt)
     plan = QUICK_PLAN if options.quick else FULL_PLAN
     if options.minutes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
@@ -28,13 +28,13 @@ from picture import draw
 from plan import Plan
 from tasks.balanced import balanced_tasks
 from tasks.defaults import Defaults, Named, defaults_table
-from tasks.family import family_table, family_tasks, measure_family
+from tasks.family import cosine, family_table, family_tasks, measure_family
 from tasks.fit_race import Row, race
 from tasks.fit_tables import fit_tables
 from tasks.gower import GowerMedoids, gower_table
 from tasks.growth import Curve, growth_table
 from tasks.growth import measure as measure_growth
-from tasks.inexact import QualityRace, inexact_table, quality_race
+from tasks.inexact import QualityRace, inexact_table, quality_race, spherical_table
 from tasks.k_sweeps import KSweep, sweep_table
 from tasks.kernel_fits import KernelRow, kernel_table
 from tasks.medoids import QUALITY, Quality, Swaps, quality_table
@@ -70,12 +70,13 @@ class Session:
             self.processes[OURS].call("instruction_set") if OURS in self.processes else ""
         )
 
-    def open_peers(self, names: Iterable[str]) -> dict[str, PeerProcess]:
+    def open_peers(self, names: Collection[str]) -> dict[str, PeerProcess]:
         """Start the processes of more libraries, where they are installed."""
-        more, absent = open_processes(names, self._threads)
+        missing = [name for name in names if name not in self.extra_processes]
+        more, absent = open_processes(missing, self._threads)
         self.absent |= absent
         self.extra_processes |= more
-        return more
+        return {name: self.extra_processes[name] for name in names if name not in self.absent}
 
     def log(self, what: object) -> None:
         print(f"... {self.clock.seconds:4.0f} s: {what}", file=sys.stderr, flush=True)
@@ -192,6 +193,18 @@ def family(session: Session) -> None:
         session.report.put("family", family_table(done))
 
 
+def spherical(session: Session) -> None:
+    name, done = "faiss spherical", []
+    processes = session.open_peers([name])
+    for task in _present(session, session.plan.spherical):
+        if session.clock.seconds > session.plan.until or name not in processes:
+            return
+        session.log(f"{name} on {task}")
+        partita = session.processes[OURS]
+        done.append(quality_race(task, processes[name], partita, "SphericalKMeans", cosine))
+        session.report.put("spherical", spherical_table(done))
+
+
 def balanced(session: Session) -> None:
     done, processes = [], session.open_peers(BALANCED_PEERS)
     for match in balanced_tasks(session.plan.quick):
@@ -287,6 +300,7 @@ STAGES: dict[str, Callable[[Session], None]] = {
     "defaults": defaults,
     "seeding": seeding,
     "inexact": inexact,
+    "spherical": spherical,
     "family": family,
     "balanced": balanced,
     "growth": growth,

@@ -28,7 +28,7 @@ from peers.sweep_peers import SWEEP_PEERS
 from harness import environment
 from harness.peer_server import PeerServer
 
-_PAUSE_SECONDS = 0.02  # seconds: OpenMP threads spin for up to 8 ms after their last task
+_PAUSE_SECONDS = 0.08  # seconds: threads of OpenBLAS spin for some 30 ms after their last task
 _ALL: Mapping[str, Callable[[int], Peer]] = {
     **KMEANS_PEERS,
     **INEXACT_PEERS,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
-from peers.kmeans_peers import Estimator, Peer
+from peers.kmeans_peers import UNLIMITED_ITERATIONS, Estimator, Peer
 
 from harness.generated_data import Array
 from harness.peak_memory import peak_memory
@@ -108,13 +108,22 @@ class PeerServer:
         seconds, centers = _timed(lambda: seeding(self._rows, k, seed))
         return Run(seconds, centers)
 
-    def reach(self, k: int, init: str, cost: float, seed: int) -> Run:
-        """partita from a start of its own until J is at most `cost`."""
-        from partita import KMeans
+    def reach(self, kind: str, k: int, init: str, cost: float, seed: int) -> Run:
+        """partita's class `kind` from a start of its own until J is at most `cost`."""
+        given = {"init": init, "n_init": 1, "max_iter": 1000, "random_state": seed}
+        return self._reach(kind, k, cost, given)
+
+    def fit_until(self, cost: float) -> Run:
+        """partita from the start until J is at most `cost`."""
+        given = {"init": self._start, "n_init": 1, "max_iter": UNLIMITED_ITERATIONS, "tol": 0.0}
+        return self._reach("KMeans", len(self._start), cost, given)
+
+    def _reach(self, kind: str, k: int, cost: float, given: dict[str, Any]) -> Run:
+        import partita
         from partita.halting import Target
 
-        options: dict[str, Any] = {"n_init": 1, "random_state": seed, "n_threads": self._threads}
-        model = KMeans(k, init=init, max_iter=1000, halt=Target(cost), **options)
+        member = getattr(partita, kind)
+        model = member(k, halt=Target(cost), n_threads=self._threads, **given)
         seconds, _ = _timed(lambda: model.fit(self._rows))
         return Run(seconds, model.cluster_centers_, model.n_iter_)
 

@@ -17,6 +17,7 @@ from peers.kmeans_peers import LLOYD, OURS, UNLIMITED_ITERATIONS
 from tasks.label_differences import first_difference
 
 _ROUNDS = 5
+_REACH_ROUNDS = 3
 _MAX_REPEATED_SECONDS = 20.0  # seconds: who took longer is not asked again
 _PRUNING_SLACK = 2.0  # how far two first iterations may overestimate the mean of those that prune
 _MAX_COST_SHARE = 1e-3  # a peer that ends with a J so much higher is not the one to beat
@@ -60,6 +61,7 @@ class Row:
     limit: float  # seconds at which a fit was cut
     cells: dict[str, Cell]
     costs: dict[str, float] = field(default_factory=dict)
+    to_cost: dict[str, BestTime] = field(default_factory=dict)  # partita's, until J is as low
     difference: str = ""
 
     @property
@@ -76,15 +78,22 @@ class Row:
             if name != OURS and cell.done and self.costs[name] <= most
         }
         if ended:
-            return min(ended.items(), key=lambda item: item[1])
+            return min(ended.items(), key=lambda item: item[1] / self.own_seconds(item[0]))
         late = [name for name, cell in self.cells.items() if cell.trouble in ("–", self.cut)]
         return (late[0], self.limit) if late else None
+
+    def own_seconds(self, name: str) -> float:
+        """What partita took to match a peer: until J is as low, if that was before the end."""
+        whole = self.cells[OURS].best.seconds
+        sooner = self.to_cost.get(name)
+        return min(whole, sooner.seconds) if sooner else whole
 
     @property
     def ratio(self) -> float | None:
         if not self.cells[OURS].done or self.fastest is None:
             return None
-        return self.fastest[1] / self.cells[OURS].best.seconds
+        name, seconds = self.fastest
+        return seconds / self.own_seconds(name)
 
     @property
     def cut(self) -> str:
@@ -118,6 +127,7 @@ def race(task: Real, processes: Mapping[str, PeerProcess], limit: float, seconds
         if clock.seconds > seconds:
             break
     _compare(row, rows, processes)
+    _reach(row, rows, processes[OURS])
     return row
 
 
@@ -172,3 +182,20 @@ def _compare(row: Row, rows: Array, processes: Mapping[str, PeerProcess]) -> Non
         return
     start = row.task.start(rows)
     row.difference = first_difference(rows, start, processes[OURS], processes[LLOYD], seconds)
+
+
+def _reach(row: Row, rows: Array, partita: PeerProcess) -> None:
+    """The time until partita's J is as low as that of a peer that made other iterations."""
+    ours = row.cells[OURS].last
+    for name, cell in row.cells.items():
+        if name not in row.costs or cell.last is None or ours is None:
+            continue
+        same = cell.last.iterations == ours.iterations
+        if same or row.costs[name] <= (1 + _SAME_COST_SHARE) * row.costs[OURS]:
+            continue
+        times = BestTime()
+        for _ in range(_REACH_ROUNDS):
+            run = partita.call("fit_until", row.costs[name], seconds=row.limit)
+            times.add(run.seconds)
+        if objective(rows, run.centers) <= row.costs[name]:
+            row.to_cost[name] = times

@@ -28,20 +28,24 @@ def _times(rows: Sequence[Row], names: Sequence[str]) -> Table:
     reached = sum(1 for row in judged if row.ratio and row.ratio >= row.target)
     return Table(
         "Fits to convergence, seconds",
-        f"{_START} the best of up to 5 fits.\n'ratio' is the fastest peer's time over partita's. "
-        f"A fit is cut at {rows[0].limit:g} s; '–' was not started, as two iterations said\n"
-        "that it would not end by then. 'path' is the way partita took, where it tells. "
+        f"{_START} the best of up to 5 fits.\n'ratio' is the fastest peer's time over partita's; "
+        "'to its J' is partita's until J was as low\nas that of this peer, if it made another "
+        "number of iterations, and then the ratio is of this time.\n"
+        f"A fit is cut at {rows[0].limit:g} s; '–' was not started, as two iterations said that "
+        "it would not end by then.\n'path' is the way partita took, where it tells. "
         f"{reached} of {len(judged)} targets are reached.",
-        ["data", "n", "d", "K", *names, "ratio", "target", "verdict", "path"],
+        ["data", "n", "d", "K", *names, "to its J", "ratio", "target", "verdict", "path"],
         [_time_row(row, names) for row in rows],
     )
 
 
 def _time_row(row: Row, names: Sequence[str]) -> list[str]:
-    ours = row.cells[OURS]
+    ours, rival = row.cells[OURS], row.fastest
+    sooner = row.to_cost.get(rival[0]) if rival else None
     return [
         *_key(row),
         *(_seconds(row.cells[name]) for name in names),
+        f"{sooner.seconds:.3g}" if sooner else "–",
         *_verdict(row),
         ours.last.path if ours.last else "–",
     ]
