@@ -72,17 +72,37 @@ void round_in_order(ByteCopy& copy, Matrix<R> rows, Vector<std::int32_t> order,
                  });
 }
 
+// Values as kernels read them: in place, or row by row if they are narrow.
+template <class Value>
+struct Reading {
+    using Type = Value;
+    static Rows<Value> rows(const Matrix<Value>& rows) { return rows_of(rows); }
+    static NarrowRows narrow(const Matrix<Value>&) { return {}; }
+};
+template <>
+struct Reading<std::uint8_t> {
+    using Type = float;
+    static Rows<float> rows(const Matrix<std::uint8_t>&) { return {}; }
+    static NarrowRows narrow(const Matrix<std::uint8_t>& rows) { return {rows.data(), nullptr}; }
+};
+template <>
+struct Reading<std::uint16_t> {  // the bits of halves
+    using Type = float;
+    static Rows<float> rows(const Matrix<std::uint16_t>&) { return {}; }
+    static NarrowRows narrow(const Matrix<std::uint16_t>& rows) { return {nullptr, rows.data()}; }
+};
+
 // Labels the rows from row `base` on; with an order, all rows at once.
-template <class R>
+template <class Value>
 std::vector<std::int64_t> assign_bytes(ByteCopy& copy, const Packed<ByteBook>& packed,
-                                       Matrix<R> rows, std::size_t base,
+                                       Matrix<Value> rows, std::size_t base,
                                        OutVector<std::int32_t> labels, const Sums* sums,
                                        std::optional<Vector<std::int64_t>> times,
                                        std::optional<Vector<double>> weight, Crew* crew) {
     const std::size_t m = rows.shape(0), d = rows.shape(1), width = copy.rows.width();
     const ByteRowsView view = copy.rows.view();
     const ByteBookView& book = packed.book.view();
-    const auto& use = byte_kernels_of<R>(copy.use);
+    const auto& use = byte_kernels_of<typename Reading<Value>::Type>(copy.use);
     expect(copy.use == packed.use && d == view.d && book.d == d,
            "assign_bytes: rows and centers do not fit");
     expect(base <= view.n && m <= view.n - base && base % 256 == 0 &&
@@ -107,10 +127,26 @@ std::vector<std::int64_t> assign_bytes(ByteCopy& copy, const Packed<ByteBook>& p
     const ByteCounts done = parallel_reduce<ByteCounts>(
         executor, panels, parts, sums ? &sum_view : nullptr, use.assign_scratch(book.k, d),
         [&](std::size_t first, std::size_t last, const SumView* into, unsigned char* memory) {
-            return use.assign(view, book, rows_of(rows), base, begin + first, begin + last,
-                              labels.data(), into, memory);
+            return use.assign(view, book, Reading<Value>::rows(rows), Reading<Value>::narrow(rows),
+                              base, begin + first, begin + last, labels.data(), into, memory);
         });
     return {done.moved, done.open, done.candidates};
+}
+
+void widen_halves(Matrix<std::uint16_t> bits, Array<float, 2> out) {
+    const std::size_t n = bits.shape(0), d = bits.shape(1);
+    expect(out.shape(0) == n && out.shape(1) == d, "widen_halves: shapes do not fit");
+    const auto& use = table();
+    nb::gil_scoped_release release;
+    use.widen_halves(bits.data(), n * d, out.data());
+}
+
+template <class Value>
+void bind_assign(nb::module_& m) {
+    const auto none = nb::none();
+    m.def("assign_bytes", &assign_bytes<Value>, "bytes"_a, "book"_a, "rows"_a.noconvert(), "base"_a,
+          "labels"_a.noconvert(), "sums"_a = none, "times"_a = none, "weight"_a = none,
+          "crew"_a = none);
 }
 
 template <class R>
@@ -120,9 +156,7 @@ void bind_typed(nb::module_& m) {
           "scale"_a = 1.0, "crew"_a = none);
     m.def("round_in_order", &round_in_order<R>, "bytes"_a, "rows"_a.noconvert(),
           "order"_a.noconvert(), "pivot"_a.noconvert(), "scale"_a = 1.0, "crew"_a = none);
-    m.def("assign_bytes", &assign_bytes<R>, "bytes"_a, "book"_a, "rows"_a.noconvert(), "base"_a,
-          "labels"_a.noconvert(), "sums"_a = none, "times"_a = none, "weight"_a = none,
-          "crew"_a = none);
+    bind_assign<R>(m);
 }
 
 }  // namespace
@@ -168,6 +202,9 @@ void bind_byte_tiles(nb::module_& m) {
             "bytes"_a, "centers"_a, "origin"_a, "crew"_a = none);
     bind_typed<float>(m);
     bind_typed<double>(m);
+    bind_assign<std::uint8_t>(m);
+    bind_assign<std::uint16_t>(m);
+    m.def("widen_halves", &widen_halves, "bits"_a.noconvert(), "out"_a.noconvert());
     m.def("has_byte_products", [] { return table().single.bytes.fast; });
 }
 

@@ -4,6 +4,7 @@
 
 #include "byte_rounding.hpp"
 #include "exact_sums.hpp"
+#include "narrow_rows.hpp"
 #include "quick_distance.hpp"
 
 namespace partita::PARTITA_ISA {
@@ -138,9 +139,11 @@ template <class R>
 class BytePass {
 public:
     BytePass(const ByteRowsView& bytes, const ByteBookView& book, const Rows<R>& rows,
-             std::size_t base, std::int32_t* label, const SumView* sums, unsigned char* memory)
-        : bytes_(bytes), book_(book), rows_(rows), base_(base), label_(label), sums_(sums),
-          tie_share_(tie_share(book.d)), accumulator_(sums ? *sums : none_, lay_out(memory)) {}
+             const NarrowRows& narrow, std::size_t base, std::int32_t* label, const SumView* sums,
+             unsigned char* memory)
+        : bytes_(bytes), book_(book), rows_(rows), narrow_(narrow), base_(base), label_(label),
+          sums_(sums), tie_share_(tie_share(book.d)),
+          accumulator_(sums ? *sums : none_, lay_out(memory)) {}
 
     static std::size_t bytes(std::size_t k, std::size_t d) {
         return BytePass(k, d).used_ + RowAccumulator<R>::bytes(d);
@@ -193,12 +196,28 @@ private:
         open_ = arena.take<OpenRows>(2);
         if (memory) open_[0].count = open_[1].count = 0;
         panel_ = arena.take<double>(kExactWidth * book_.d);
+        if (sizeof(R) == 4) wide_row_ = arena.take<R>(book_.d);
         used_ = arena.used();
         return memory + used_;
     }
 
+    // The values of row i; of narrow rows, until the next call.
     const R* row(std::int32_t i) const {
-        return rows_.data + (static_cast<std::size_t>(i) - base_) * rows_.d;
+        const std::size_t at = static_cast<std::size_t>(i) - base_;
+        if constexpr (sizeof(R) == 4)
+            if (!rows_.data) {
+                widen_row(narrow_, at, book_.d, wide_row_);
+                return wide_row_;
+            }
+        return rows_.data + at * rows_.d;
+    }
+
+    void prefetch(std::int32_t i) const {
+        const std::size_t at = static_cast<std::size_t>(i) - base_;
+        if (rows_.data)
+            prefetch_row(rows_.data + at * rows_.d, book_.d);
+        else
+            prefetch_narrow_row(narrow_, at, book_.d);
     }
 
     void panel(std::size_t p) {
@@ -311,7 +330,7 @@ private:
             }
             next.row[next.count] = order[r];
             next.candidates[next.count++] = left;
-            prefetch_row(row(order[r]), book_.d);
+            prefetch(order[r]);
         }
         decide(open_[turn_ ^ 1]);
     }
@@ -366,6 +385,8 @@ private:
     ByteRowsView bytes_{};
     ByteBookView book_;
     Rows<R> rows_{};
+    NarrowRows narrow_{};
+    R* wide_row_ = nullptr;
     std::size_t base_ = 0;
     std::int32_t* label_ = nullptr;
     const SumView* sums_ = nullptr;
@@ -384,12 +405,14 @@ private:
     ByteCounts counts_{};
 };
 
-// Labels the rows of panels first … last − 1, of which `rows` has those from row `base` on.
+// Labels the rows of panels first … last − 1, of which `rows` has those from row `base` on; if it
+// has no values, `narrow` has them.
 template <class R>
 ByteCounts assign_bytes(const ByteRowsView& bytes, const ByteBookView& book, const Rows<R>& rows,
-                        std::size_t base, std::size_t first, std::size_t last, std::int32_t* label,
-                        const SumView* sums, unsigned char* memory) {
-    return BytePass<R>(bytes, book, rows, base, label, sums, memory).run(first, last);
+                        const NarrowRows& narrow, std::size_t base, std::size_t first,
+                        std::size_t last, std::int32_t* label, const SumView* sums,
+                        unsigned char* memory) {
+    return BytePass<R>(bytes, book, rows, narrow, base, label, sums, memory).run(first, last);
 }
 
 }  // namespace partita::PARTITA_ISA

@@ -20,8 +20,9 @@ struct ByteKernels {
     void (*round_rows)(const ByteRowsView&, const T*, std::size_t, std::size_t, std::size_t, bool,
                        double);
     std::size_t (*assign_scratch)(std::size_t k, std::size_t d);
-    ByteCounts (*assign)(const ByteRowsView&, const ByteBookView&, const Rows<T>&, std::size_t,
-                         std::size_t, std::size_t, std::int32_t*, const SumView*, unsigned char*);
+    ByteCounts (*assign)(const ByteRowsView&, const ByteBookView&, const Rows<T>&,
+                         const NarrowRows&, std::size_t, std::size_t, std::size_t, std::int32_t*,
+                         const SumView*, unsigned char*);
 };
 
 template <class T>
@@ -127,6 +128,7 @@ struct KernelTable {
     void (*gower_columns)(const double*, const MixedFeatures&, std::size_t, const double*,
                           std::size_t, double*, std::size_t);
     void (*exact_sum)(const ExactTerms&, std::int64_t*);
+    void (*widen_halves)(const std::uint16_t*, std::size_t, float*);
     PassCounts (*gram_assign)(const double*, std::size_t, std::size_t, std::size_t, std::size_t,
                               std::int32_t*);
     void (*silhouette)(const ClusterView&, Metric, const double*, std::size_t, const std::int32_t*,

@@ -198,6 +198,12 @@ struct Rows {  // dense, row after row
     std::size_t n, d;
 };
 
+// The values of rows as bytes or as the bits of halves, whichever is not null: see narrow_rows.hpp.
+struct NarrowRows {
+    const std::uint8_t* bytes;
+    const std::uint16_t* halves;
+};
+
 // Packed rows that are kept between passes: see kept_panels.hpp. Null: pack in every pass.
 template <class T>
 struct PanelView {

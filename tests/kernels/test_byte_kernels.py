@@ -236,12 +236,49 @@ def test_the_compiled_filter_leaves_no_more_than_the_twin_by_far(byte_core):
     assert counts[1] <= 2.5 * twin[1] + 20  # centers of 7 bits leave up to twice as many
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("dtype", [np.uint8, np.float16])
+def test_narrow_rows_are_read_in_place_with_the_same_bits(byte_core, dtype, weighted):
+    """Rows that are decided, that move, and that all centers are compared with: d = 21, 300."""
+    for seed, d in ((0, 21), (1, 300)):
+        rng = np.random.default_rng(seed)
+        rows = rng.integers(0, 9, (700, d)).astype(dtype)
+        centers = rng.choice(rows, 9).astype(float)
+        centers[:, 0] += [0.0] * 8 + [1e200 * seed]  # beyond the range of the filter
+        weight = rng.random(700) if weighted else None
+        wide, origin = rows.astype(np.float32), np.zeros(d)
+        results = []
+        for values in (wide, rows if dtype == np.uint8 else rows.view(np.uint16)):
+            copy, labels = rounded(byte_core, wide, origin), np.full(700, -1, np.int32)
+            hi, lo = np.zeros((2, 9, d + 2), np.int64)
+            sums = byte_core.Sums(hi, lo, origin, np.full(d + 2, 2.0**20), 1.0, 2.0**20)
+            book = byte_core.ByteBook(copy, centers, origin)
+            for step in range(2):  # the second time few rows move
+                labels[: 30 * step] = 0
+                counts = byte_core.assign_bytes(copy, book, values, 0, labels, sums, weight=weight)
+            results.append((labels.copy(), hi, lo, counts))
+        for one, two in zip(*results, strict=True):
+            np.testing.assert_array_equal(one, two)
+        np.testing.assert_array_equal(results[0][0], labels_by_d64(wide, centers, origin))
+
+
+def test_every_half_becomes_its_float(byte_core):
+    bits = np.arange(1 << 16, dtype=np.uint16).reshape(-1, 32)
+    out = np.empty(bits.shape, np.float32)
+    byte_core.widen_halves(bits, out)
+    expected = bits.view(np.float16).astype(np.float32)
+    np.testing.assert_array_equal(out, expected)
+    np.testing.assert_array_equal(np.signbit(out), np.signbit(expected))
+
+
 def test_wrong_calls_raise(byte_core):
     rows, origin = np.zeros((300, 3), np.float32), np.zeros(3)
     copy = byte_core.ByteRows(300, origin, np.zeros((1, 3)))
     book, labels = byte_core.ByteBook(copy, np.ones((2, 3)), origin), np.zeros(300, np.int32)
     with pytest.raises(ValueError, match="were not rounded"):
         byte_core.assign_bytes(copy, book, rows, 0, labels)
+    with pytest.raises(ValueError, match="shape"):
+        byte_core.widen_halves(np.zeros((3, 2), np.uint16), np.zeros((2, 2), np.float32))
     with pytest.raises(ValueError, match="too many"):
         byte_core.ByteRows(5, np.zeros(MAX_BYTE_FEATURES + 1), np.zeros((1, MAX_BYTE_FEATURES + 1)))
     with pytest.raises(ValueError, match="too many"):

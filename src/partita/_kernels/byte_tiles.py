@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from partita._common.array_types import Floats, Ints
+from partita._common.array_types import Array, Floats, Ints
 from partita._kernels.assignment import Codebook, assign, d64, exact_scale
 from partita._kernels.crew import Crew
 from partita._kernels.exact_sums import Sums, move_rows
@@ -62,6 +62,17 @@ class ByteBook:
         self.lost = np.asarray(_length(away - self.codes * step[:, None]) + _BLUR * self.size)
         self.apart = _length(moved[None] - bytes.pivots[:, None])  # (pivots, k)
         self.drift = float(drift)
+
+
+def widen_halves(bits: Array, out: Floats) -> None:
+    """Set `out` to the floats that the bits of halves (n, d) stand for."""
+    if out.shape != bits.shape:
+        raise ValueError("widen_halves: shapes do not fit")
+    out[:] = bits.view(np.float16)
+
+
+def _as_floats(narrow: Array) -> Floats:
+    return (narrow.view(np.float16) if narrow.dtype == np.uint16 else narrow).astype(np.float32)
 
 
 def _length(vectors: Floats) -> Floats:
@@ -136,7 +147,7 @@ def candidates_of(bytes: ByteRows, book: ByteBook, places: slice) -> Ints:
 def assign_bytes(
     bytes: ByteRows,
     book: ByteBook,
-    rows: Floats,
+    rows: Array,
     base: int,
     labels: Ints,
     sums: Sums | None = None,
@@ -146,8 +157,11 @@ def assign_bytes(
 ) -> list[int]:
     """Label the rows from row `base` on; move changed rows in the sums.
 
-    Return the counts: rows moved, rows with several candidates, candidates of these.
+    Rows are floats, doubles, bytes, or the bits of halves as 16-bit integers. Return the counts:
+    rows moved, rows with several candidates, candidates of these.
     """
+    if rows.dtype in (np.uint8, np.uint16):
+        rows = _as_floats(rows)
     order = bytes.order[base : base + len(rows)] - base
     if not ((order >= 0) & (order < len(rows))).all():
         raise ValueError("assign_bytes: the rows were not rounded, or are in another order")

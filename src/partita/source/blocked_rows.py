@@ -76,6 +76,8 @@ class BlockedRows(ABC):
         self.kernel_dtype = kernel_type(dtype)
         self._single = self.kernel_dtype == np.float32
         self.in_place: Array | None = None
+        # all rows as bytes, or as the bits of halves, that `assign_bytes` can read where they are
+        self.narrow: Array | None = None
         self._scoring = Scoring(self.n, self.d, self._single)
         self._survey = survey
         self._extent: tuple[Floats, Floats, Ints] | None = None
@@ -105,6 +107,19 @@ class BlockedRows(ABC):
 
     @abstractmethod
     def subset(self, rows: Ints, weights: Weights, survey: Survey | None = None) -> Source: ...
+
+    def _reduce_narrow(
+        self,
+        work_per_row: int,
+        run: Callable[[slice, Array, Any, Any], None],
+        moments: Moments | None,
+    ) -> None:
+        """`reduce`, without converting narrow rows."""
+        if self.narrow is None:
+            self.reduce(work_per_row, run, moments)
+            return
+        for rows, crew in crew_slices(self.workers, self.n, work_per_row):
+            run(rows, self.narrow[rows], moments, crew)
 
     def reduce(
         self,
@@ -298,7 +313,7 @@ class BlockedRows(ABC):
                 )
             )
 
-        self.reduce(work_in_tiles(len(values), self.d), run, moments)
+        self._reduce_narrow(work_in_tiles(len(values), self.d), run, moments)
         moved, open_rows, candidates = (sum(part) for part in zip(*counts, strict=True))
         return moved, open_rows, candidates
 

@@ -36,6 +36,7 @@ class DenseSource(BlockedRows):
         self.rows = rows
         if isinstance(rows, np.ndarray) and self._is_ready(rows):
             self.in_place = rows
+        self.narrow = narrow_values(rows)
         self.row_bytes = self.d * rows.dtype.itemsize
         values = self.n * self.d if self.in_place is None else 0
         self.copy_bytes = values * self.kernel_dtype.itemsize
@@ -103,8 +104,12 @@ class DenseSource(BlockedRows):
             values = self.rows[rows]
             if self._is_ready(values):
                 return values
-            np.copyto(buffer[: len(values)], values)
-            return buffer[: len(values)]
+            out = buffer[: len(values)]
+            if values.dtype == np.float16 and (bits := narrow_values(values)) is not None:
+                kernels.widen_halves(bits, out)  # many times faster than NumPy
+            else:
+                np.copyto(out, values)
+            return out
 
         return read
 
@@ -131,3 +136,12 @@ class DenseSource(BlockedRows):
 
     def selection(self, rows: Ints, weights: Weights, survey: Survey | None = None) -> DenseSource:
         return DenseSource(SelectedRows(self.rows, rows), weights, self.workers, survey)
+
+
+def narrow_values(rows: RowView) -> Array | None:
+    """Rows of bytes, or the bits of halves, if kernels can read them where they are."""
+    if not isinstance(rows, np.ndarray) or not rows.flags.c_contiguous or not rows.flags.aligned:
+        return None
+    if rows.dtype == np.float16:
+        return rows.view(np.uint16)
+    return rows if rows.dtype == np.uint8 else None
