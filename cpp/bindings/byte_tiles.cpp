@@ -2,17 +2,9 @@
 
 #include "common.hpp"
 
-#include "../kernels/byte_book.hpp"
-
 namespace partita::binding {
 
 namespace {
-
-// Rows rounded by the kernels of one table, for this table only.
-struct ByteCopy {
-    ByteRows rows;
-    const KernelTable* use;
-};
 
 template <class T>
 const ByteKernels<T>& byte_kernels_of(const KernelTable* use) {
@@ -28,6 +20,7 @@ void round_rows(ByteCopy& copy, Matrix<R> rows, std::size_t base, double scale, 
     expect(rows.shape(1) == view.d && base <= view.n && m <= view.n - base && base % 256 == 0 &&
                (m % 256 == 0 || base + m == view.n),
            "round_rows: whole segments of the rows expected");
+    expect(!copy.rows.by_row, "round_rows: the codes are laid out by row");
     nb::gil_scoped_release release;
     const Executor executor(crew);
     parallel_for(executor, m, rows_per_part(executor, m), 0,
@@ -47,6 +40,7 @@ void round_in_order(ByteCopy& copy, Matrix<R> rows, Vector<std::int32_t> order,
     expect(
         rows.shape(0) == n && rows.shape(1) == view.d && order.shape(0) == n && pivot.shape(0) == n,
         "round_in_order: rows, order and pivots do not fit");
+    expect(!copy.rows.by_row, "round_in_order: the codes are laid out by row");
     std::vector<bool> seen(n, false);
     for (std::size_t e = 0; e < n; ++e) {
         const std::int32_t i = order.data()[e];
@@ -70,6 +64,21 @@ void round_in_order(ByteCopy& copy, Matrix<R> rows, Vector<std::int32_t> order,
                  [&](std::size_t first, std::size_t last, unsigned char*) {
                      use.round_rows(view, rows.data(), 0, first, last, false, scale);
                  });
+}
+
+// Lays out the codes row after row, or in the order of the tiles.
+void turn_codes(ByteCopy& copy, bool by_row, Crew* crew) {
+    if (copy.rows.by_row == by_row) return;
+    const ByteRowsView view = copy.rows.view();
+    const std::size_t panel_bytes = byte_quads(view.d) * 4 * copy.rows.width();
+    nb::gil_scoped_release release;
+    const Executor executor(crew);
+    const std::size_t step = items_per_part(view.panels, kPartsPerThread * executor.threads());
+    parallel_for(executor, view.panels, step, panel_bytes,
+                 [&](std::size_t first, std::size_t last, unsigned char* memory) {
+                     copy.use->single.bytes.turn(view, first, last, by_row, memory);
+                 });
+    copy.rows.by_row = by_row;
 }
 
 // Values as kernels read them: in place, or row by row if they are narrow.
@@ -105,6 +114,8 @@ std::vector<std::int64_t> assign_bytes(ByteCopy& copy, const Packed<ByteBook>& p
     const auto& use = byte_kernels_of<typename Reading<Value>::Type>(copy.use);
     expect(copy.use == packed.use && d == view.d && book.d == d,
            "assign_bytes: rows and centers do not fit");
+    expect(!book.flat && !copy.rows.by_row,
+           "assign_bytes: codes in the order of tiles and a book without groups expected");
     expect(base <= view.n && m <= view.n - base && base % 256 == 0 &&
                (m % 256 == 0 || base + m == view.n),
            "assign_bytes: whole segments of the rows expected");
@@ -182,10 +193,15 @@ void bind_byte_tiles(nb::module_& m) {
         .def(
             "__init__",
             [](Packed<ByteBook>* self, ByteCopy& rows, Matrix<double> centers,
-               Vector<double> origin, Crew* crew) {
+               Vector<double> origin, std::optional<Vector<std::int32_t>> members,
+               std::optional<Vector<std::int32_t>> sizes, Crew* crew) {
                 const std::size_t k = centers.shape(0), d = centers.shape(1);
                 expect(k > 0 && d == rows.rows.d() && origin.shape(0) == d,
                        "byte book: centers (k, d) and origin (d) expected");
+                expect(!members || rows.rows.pivots() == 1,
+                       "byte book: centers in groups need rows about one pivot");
+                Grouping grouping{};
+                if (members) grouping = grouping_of(*members, sizes, k);
                 nb::gil_scoped_release release;
                 const Executor executor(crew);
                 const std::size_t parts = std::min(
@@ -194,17 +210,19 @@ void bind_byte_tiles(nb::module_& m) {
                     parallel_for_evenly(executor, count, parts, work);
                 };
                 const auto& bytes = rows.use->single.bytes;
-                new (self)
-                    Packed<ByteBook>{ByteBook(rows.rows.view(), centers.data(), origin.data(), k,
-                                              bytes.tile_rows, bytes.codes, share),
-                                     rows.use};
+                new (self) Packed<ByteBook>{
+                    ByteBook(rows.rows.view(), centers.data(), origin.data(), k, bytes.tile_rows,
+                             bytes.codes, members ? &grouping : nullptr, share),
+                    rows.use};
             },
-            "bytes"_a, "centers"_a, "origin"_a, "crew"_a = none);
+            "bytes"_a, "centers"_a, "origin"_a, "members"_a = none, "sizes"_a = none,
+            "crew"_a = none);
     bind_typed<float>(m);
     bind_typed<double>(m);
     bind_assign<std::uint8_t>(m);
     bind_assign<std::uint16_t>(m);
     m.def("widen_halves", &widen_halves, "bits"_a.noconvert(), "out"_a.noconvert());
+    m.def("turn_codes", &turn_codes, "bytes"_a, "by_row"_a, "crew"_a = none);
     m.def("has_byte_products", [] { return table().single.bytes.fast; });
 }
 

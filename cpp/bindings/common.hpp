@@ -14,7 +14,7 @@
 #include <string>
 #include <type_traits>
 
-#include "../kernels/codebook.hpp"
+#include "../kernels/byte_book.hpp"
 #include "../kernels/row_margins.hpp"
 #include "../parallel.hpp"
 #include "../simd/dispatch.hpp"
@@ -145,6 +145,12 @@ struct KeptRows {
 // The same in the order of their margins.
 struct SortedRows : KeptRows {
     RowMargins margins;
+};
+
+// Rows rounded to bytes by the kernels of one table, for this table only.
+struct ByteCopy {
+    ByteRows rows;
+    const KernelTable* use;
 };
 
 // Checks that every center is listed once and no group is empty.

@@ -39,6 +39,56 @@ void follow(Motion& motion, Matrix<double> centers, Vector<double> origin,
                   });
 }
 
+// The bounds of the rows of one call.
+struct BoundArrays {
+    OutVector<std::int32_t> upper;
+    OutVector<std::uint16_t> other;
+    Array<std::uint16_t, 2> lower;
+
+    // From row `first` on.
+    BoundView from(std::size_t first) const {
+        const std::size_t stride = lower.shape(1);
+        return {upper.data() + first, other.data() + first, lower.data() + first * stride, stride};
+    }
+};
+
+// Checks the arguments that passes with bounds have in common.
+void expect_bounds(std::size_t n, std::size_t k, std::size_t groups, const BoundArrays& bounds,
+                   const OutVector<std::int32_t>& labels, const Motion& motion, const Sums* sums) {
+    expect(n < (std::size_t{1} << 31), "assign_bounded: too many rows in one call");
+    expect_labels(labels, n, k, 0);
+    expect(groups <= 32 && bounds.upper.shape(0) == n && bounds.other.shape(0) == n &&
+               bounds.lower.shape(0) == n && bounds.lower.shape(1) == bounds_stride(groups),
+           "assign_bounded: bounds do not fit");
+    expect(motion.k() == k && motion.groups() == groups, "assign_bounded: motion of other centers");
+    const void* written[] = {labels.data(), bounds.upper.data(), bounds.other.data(),
+                             bounds.lower.data()};
+    for (const void* out : written)
+        expect(std::count(std::begin(written), std::end(written), out) == 1,
+               "assign_bounded: arrays that are written must be arrays of their own");
+    expect(!sums || sums->hi.shape(0) == k, "assign_bounded: sums of another number of clusters");
+}
+
+// Calls run(first, part, sums, memory) for parts of the rows; returns what all of them did.
+template <class R, class Run>
+std::vector<std::int64_t> share_bounded(const Matrix<R>& rows, const SumView* sums, Crew* crew,
+                                        std::size_t (*scratch)(std::size_t, std::size_t,
+                                                               std::size_t),
+                                        std::size_t k, Run run) {
+    const std::size_t n = rows.shape(0), d = rows.shape(1);
+    const Executor executor(crew);
+    const std::size_t step = rows_per_part(executor, n);
+    const PrunedCounts done = parallel_reduce<PrunedCounts>(
+        executor, n, step, sums, scratch(std::min(step, n), k, d),
+        [&](std::size_t first, std::size_t last, const SumView* into, unsigned char* memory) {
+            SumView part_sums{};
+            if (into) part_sums = from_row(*into, first);
+            const Rows<R> part{rows.data() + first * d, last - first, d};
+            return run(first, part, into ? &part_sums : nullptr, memory);
+        });
+    return {done.moved, done.measured, done.scanned_rows, done.scanned_pairs, done.candidates};
+}
+
 template <class R>
 std::vector<std::int64_t> assign_bounded(
     const Packed<Codebook<float>>& filter, const ExactCenters* target, Matrix<R> rows,
@@ -50,49 +100,57 @@ std::vector<std::int64_t> assign_bounded(
     const BookView<float>& book = filter.book.view();
     const ExactView& exact = target ? target->view() : book.exact;
     const auto& use = kernels_of<R>(filter.use);
-    expect(d == exact.d && book.k == exact.k && book.groups <= 32,
+    expect(d == exact.d && book.k == exact.k,
            "assign_bounded: rows, centers and filter do not fit");
     expect(
         filter_rows ? filter_rows->shape(0) == n && filter_rows->shape(1) == book.d : book.d == d,
         "assign_bounded: filter rows do not fit");
-    expect(n < (std::size_t{1} << 31), "assign_bounded: too many rows in one call");
-    expect_labels(labels, n, book.k, 0);
-    const std::size_t stride = bounds_stride(book.groups);
-    expect(upper.shape(0) == n && other.shape(0) == n && lower.shape(0) == n &&
-               lower.shape(1) == stride,
-           "assign_bounded: bounds do not fit");
-    expect(motion.k() == book.k && motion.groups() == book.groups,
-           "assign_bounded: motion of other centers");
-    const void* written[] = {labels.data(), upper.data(), other.data(), lower.data()};
-    for (const void* out : written)
-        expect(std::count(std::begin(written), std::end(written), out) == 1,
-               "assign_bounded: arrays that are written must be arrays of their own");
-    expect(!sums || sums->hi.shape(0) == book.k,
-           "assign_bounded: sums of another number of clusters");
+    const BoundArrays bounds{upper, other, lower};
+    expect_bounds(n, book.k, book.groups, bounds, labels, motion, sums);
     SumView view{};
     if (sums) view = sums->view(times, weight, n, d);
     const MotionView moved = motion.view();
     nb::gil_scoped_release release;
-    const Executor executor(crew);
-    const std::size_t step = rows_per_part(executor, n), most = std::min(step, n);
-    const PrunedCounts done = parallel_reduce<PrunedCounts>(
-        executor, n, step, sums ? &view : nullptr,
-        use.assign_bounded_scratch(most, book.k, d, book.d),
-        [&](std::size_t first, std::size_t last, const SumView* into, unsigned char* memory) {
-            SumView part_sums{};
-            if (into) part_sums = from_row(*into, first);
-            const Rows<R> part{rows.data() + first * d, last - first, d};
-            const SumView* sums_or_null = into ? &part_sums : nullptr;
-            const BoundView bounds{upper.data() + first, other.data() + first,
-                                   lower.data() + first * stride, stride};
+    return share_bounded(
+        rows, sums ? &view : nullptr, crew, use.assign_bounded_scratch, book.k,
+        [&](std::size_t first, const Rows<R>& part, const SumView* into, unsigned char* memory) {
             std::int32_t* label = labels.data() + first;
-            return filter_rows ? use.assign_bounded_by(book, exact, part,
-                                                       filter_rows->data() + first * book.d, moved,
-                                                       bounds, label, whole, sums_or_null, memory)
-                               : use.assign_bounded(book, exact, part, part.data, moved, bounds,
-                                                    label, whole, sums_or_null, memory);
+            return filter_rows ? use.assign_bounded_by(
+                                     book, exact, part, filter_rows->data() + first * book.d, moved,
+                                     bounds.from(first), label, whole, into, memory)
+                               : use.assign_bounded(book, exact, part, part.data, moved,
+                                                    bounds.from(first), label, whole, into, memory);
         });
-    return {done.moved, done.measured, done.scanned_rows, done.scanned_pairs, done.candidates};
+}
+
+// The same with open rows compared in bytes; row 0 of the call is row `base` of the copy.
+template <class R>
+std::vector<std::int64_t> assign_byte_bounded(
+    ByteCopy& copy, const Packed<ByteBook>& packed, Matrix<R> rows, std::size_t base,
+    OutVector<std::int32_t> labels, OutVector<std::int32_t> upper, OutVector<std::uint16_t> other,
+    Array<std::uint16_t, 2> lower, const Motion& motion, bool whole, const Sums* sums,
+    std::optional<Vector<std::int64_t>> times, std::optional<Vector<double>> weight, Crew* crew) {
+    const std::size_t n = rows.shape(0), d = rows.shape(1);
+    const ByteRowsView bytes = copy.rows.view();
+    const ByteBookView& book = packed.book.view();
+    const auto& use = kernels_of<R>(copy.use).bytes;
+    expect(copy.use == packed.use && d == bytes.d && book.d == d && book.flat,
+           "assign_byte_bounded: rows and centers in groups do not fit");
+    expect(copy.rows.by_row, "assign_byte_bounded: codes laid out by row expected");
+    expect(base <= bytes.n && n <= bytes.n - base, "assign_byte_bounded: there are fewer rows");
+    expect_within(bytes.place + base, n, bytes.panels * copy.rows.width(), 0);
+    const BoundArrays bounds{upper, other, lower};
+    expect_bounds(n, book.k, book.groups, bounds, labels, motion, sums);
+    SumView view{};
+    if (sums) view = sums->view(times, weight, n, d);
+    const MotionView moved = motion.view();
+    nb::gil_scoped_release release;
+    return share_bounded(
+        rows, sums ? &view : nullptr, crew, use.bounded_scratch, book.k,
+        [&](std::size_t first, const Rows<R>& part, const SumView* into, unsigned char* memory) {
+            return use.assign_bounded(bytes, book, base + first, part, moved, bounds.from(first),
+                                      labels.data() + first, whole, into, memory);
+        });
 }
 
 // A k-d tree over some rows, with the candidates of its boxes in the last pass.
@@ -185,6 +243,10 @@ void bind_typed(nb::module_& m) {
           "labels"_a.noconvert(), "upper"_a.noconvert(), "other"_a.noconvert(),
           "lower"_a.noconvert(), "motion"_a, "whole"_a, "sums"_a = none, "times"_a = none,
           "weight"_a = none, "filter_rows"_a.noconvert() = none, "crew"_a = none);
+    m.def("assign_byte_bounded", &assign_byte_bounded<T>, "bytes"_a, "book"_a, "rows"_a.noconvert(),
+          "base"_a, "labels"_a.noconvert(), "upper"_a.noconvert(), "other"_a.noconvert(),
+          "lower"_a.noconvert(), "motion"_a, "whole"_a, "sums"_a = none, "times"_a = none,
+          "weight"_a = none, "crew"_a = none);
 }
 
 }  // namespace

@@ -8,10 +8,9 @@
 // (MotionView) is added in the comparison. A label is proved if upper + 1 < lower; the quantum is
 // so wide that this one step covers the rounding of D64 itself.
 //
-// The tiles take filter rows: the rows in float32, or fewer features whose distances are never
-// larger (a rotated prefix and the length of the rest). A center whose filter distance does not
-// exceed the distance to the own center is a candidate. Candidates are measured in double, near
-// ties by D64.
+// The tiles are those of a filter (float_filter.hpp, byte_filter.hpp): a center that it cannot prove
+// to be farther than the own one is a candidate. Candidates are measured in double, near ties by
+// D64.
 #pragma once
 
 #include "exact_sums.hpp"
@@ -19,6 +18,15 @@
 #include "quick_distance.hpp"
 
 namespace partita::PARTITA_ISA {
+
+// A scaled distance in whole quanta, from below. Centers beyond kMaxFastNorm have no score; they are
+// farther than this.
+PARTITA_INLINE std::int32_t whole_quanta(float far, float per_scaled) {
+    constexpr float most = static_cast<float>(kMaxFastNorm);
+    float q = (far < most ? far : most) * per_scaled;
+    q = q > 0 ? q : 0;
+    return q < 65535 ? static_cast<std::int32_t>(q) : 65535;
+}
 
 // Rows of one call whose bounds do not prove their label.
 struct OpenRows {
@@ -39,18 +47,14 @@ struct CandidatePairs {
     std::uint32_t overflowed;  // groups with candidates that were not stored
 };
 
-template <class F>
 struct BoundScratch {
     OpenRows open_rows;
     CandidatePairs* pairs;
-    float *padded, *panel;
-    F* gathered;
-    unsigned char* sum_scratch;
+    unsigned char *filter, *sums;
     std::size_t used;
 
-    BoundScratch(unsigned char* memory, std::size_t n, std::size_t k, std::size_t depth,
-                 std::size_t fold_bytes) {
-        constexpr std::size_t W = kPanelWidth<float>;
+    BoundScratch(unsigned char* memory, std::size_t n, std::size_t k, std::size_t filter_bytes,
+                 std::size_t sum_bytes) {
         ScratchArena arena(memory);
         open_rows.row = arena.take<std::int32_t>(n);
         open_rows.groups = arena.take<std::uint32_t>(n);
@@ -58,10 +62,8 @@ struct BoundScratch {
         open_rows.order = arena.take<std::int32_t>(n);
         open_rows.count = arena.take<std::int32_t>(k + 1);
         pairs = arena.take<CandidatePairs>(1);
-        padded = arena.take<float>(W * depth);
-        panel = arena.take<float>(W * (depth + 1));
-        gathered = arena.take<F>(W * depth);
-        sum_scratch = arena.take<unsigned char>(fold_bytes);
+        filter = arena.take<unsigned char>(filter_bytes);
+        sums = arena.take<unsigned char>(sum_bytes);
         used = arena.used();
     }
 };
@@ -81,21 +83,24 @@ PARTITA_INLINE std::uint16_t to16(std::int32_t v) {
     return static_cast<std::uint16_t>(v < 0 ? 0 : (v > 65535 ? 65535 : v));
 }
 
-// The rows of one call. F: type of the filter rows; R: type of the data.
-template <class R, class F>
+// What a filter tells of the open rows of a panel and the centers of a tile.
+struct TileHits {
+    std::uint32_t of[kTileRows];  // of each center: the rows that it may be nearest to
+    std::int32_t
+        lane[kTileRows * kPanelWidth<float>];  // the same pair by pair, without own centers
+    std::int32_t center[kTileRows * kPanelWidth<float>];
+};
+
+// The rows of one call. R: type of the data.
+template <class R, class Filter>
 class BoundedPass {
 public:
-    BoundedPass(const BookView<float>& filter, const ExactView& exact, const Rows<R>& rows,
-                const F* filter_rows, const MotionView& motion, const BoundView& bounds,
-                std::int32_t* label, const SumView* sums, unsigned char* memory)
-        : filter_(filter), exact_(exact), rows_(rows), filter_rows_(filter_rows), motion_(motion),
-          bounds_(bounds), label_(label), sums_(sums), s_(memory, rows.n, exact.k, filter.d, 0),
-          accumulator_(sums ? *sums : none_, s_.sum_scratch), tie_share_(tie_share(exact.d)),
-          per_exact_(1.0 / (motion.quantum * exact.scale)) {}
-
-    static std::size_t bytes(std::size_t n, std::size_t k, std::size_t d, std::size_t depth) {
-        return BoundScratch<F>(nullptr, n, k, depth, RowAccumulator<R>::bytes(d)).used;
-    }
+    BoundedPass(Filter& filter, const ExactView& exact, const Rows<R>& rows,
+                const MotionView& motion, const BoundView& bounds, std::int32_t* label,
+                const SumView* sums, const BoundScratch& scratch)
+        : filter_(filter), exact_(exact), rows_(rows), motion_(motion), bounds_(bounds),
+          label_(label), sums_(sums), s_(scratch), accumulator_(sums ? *sums : none_, s_.sums),
+          tie_share_(tie_share(exact.d)), per_exact_(1.0 / (motion.quantum * exact.scale)) {}
 
     // `whole`: there are no bounds yet, so every row is compared with every group.
     PrunedCounts run(bool whole) {
@@ -146,7 +151,7 @@ private:
         const MotionView motion = motion_;
         const std::int32_t* const label = label_;
         const std::size_t n = rows_.n;
-        const std::uint32_t every = first_bits(filter_.groups);
+        const std::uint32_t every = first_bits(groups());
         const OpenRows list = s_.open_rows;
         std::size_t listed = 0;
         if (whole) {
@@ -163,15 +168,29 @@ private:
         counts_.measured += static_cast<std::int64_t>(listed);
         for (std::size_t e = 0; e < listed; ++e) {
             if (e + kPrefetchRows < listed)
-                fetch(static_cast<std::size_t>(list.row[e + kPrefetchRows]));
+                filter_.fetch(static_cast<std::size_t>(list.row[e + kPrefetchRows]));
             const std::size_t i = static_cast<std::size_t>(list.row[e]);
             const std::size_t a = static_cast<std::size_t>(label[i]);
-            const double own = quick_distance(exact_, row(i), a, __builtin_inf());
-            list.own[e] = own;
+            list.own[e] = own_square(i, a, whole);
             list.groups[e] = every;
-            bounds.upper[i] = quanta_up(__builtin_sqrt(own), per_exact_) - motion.down[a];
         }
         return whole ? listed : filter_by_groups(listed, motion.down);
+    }
+
+    // The squared distance of a row to its own center, or a bound of it, from above; lowers the
+    // upper bound to it.
+    PARTITA_INLINE double own_square(std::size_t i, std::size_t a, bool whole) {
+        const double own = filter_.own_square(i, a);
+        const std::int32_t measured = quanta_up(__builtin_sqrt(own), per_exact_);
+        if constexpr (!Filter::kOwnIsExact) {
+            const std::int32_t before = bounds_.upper[i] + motion_.up[a];
+            if (!whole && before <= measured) {
+                const double far = static_cast<double>(before) / per_exact_ * (1 + 0x1p-40);
+                return far * far < own ? far * far : own;
+            }
+        }
+        bounds_.upper[i] = measured - motion_.down[a];
+        return own;
     }
 
     // Keeps the listed rows with a group that may hold a nearer center. `travel` is added to the
@@ -180,7 +199,7 @@ private:
         const BoundView bounds = bounds_;
         const MotionView motion = motion_;
         const std::int32_t* const label = label_;
-        const std::size_t groups = filter_.groups;
+        const std::size_t groups = this->groups();
         const OpenRows list = s_.open_rows;
         std::size_t kept = 0;
         for (std::size_t e = 0; e < listed; ++e) {
@@ -188,8 +207,9 @@ private:
             const std::int32_t upper = bounds.upper[i] + travel[label[i]];
             BoundTest test =
                 test_groups(bounds, motion, groups, static_cast<std::size_t>(i), upper);
-            test.open_groups &= groups_within_reach(motion, bounds.stride, groups,
-                                                    static_cast<std::size_t>(label[i]), upper);
+            if (motion.near)
+                test.open_groups &= groups_within_reach(motion, bounds.stride, groups,
+                                                        static_cast<std::size_t>(label[i]), upper);
             const std::uint16_t other =
                 to16(static_cast<std::int32_t>(test.least) + motion.all_down);
             bounds.other[i] = test.open_groups ? bounds.other[i] : other;
@@ -214,97 +234,73 @@ private:
 
     // Compares one panel of open rows with every group that one of them needs.
     void panel(const std::int32_t* listed, std::size_t count) {
-        alignas(64) float threshold[W], low[W], shared[W], square[W], blur[W], norm[W];
-        alignas(64) double best[W];
-        std::int32_t at[W], nearest[W];
         std::uint32_t open = 0;
+        open_.count = count;
+        for (std::size_t g = 0; g < groups(); ++g) open_.needed_by[g] = 0;
         for (std::size_t r = 0; r < count; ++r) {
             const std::size_t e = static_cast<std::size_t>(listed[r]);
-            at[r] = s_.open_rows.row[e];
-            best[r] = s_.open_rows.own[e];
-            nearest[r] = label_[at[r]];
-            open |= s_.open_rows.groups[e];
+            open_.at[r] = s_.open_rows.row[e];
+            open_.best[r] = s_.open_rows.own[e];
+            open_.nearest[r] = label_[open_.at[r]];
+            const std::uint32_t needed = s_.open_rows.groups[e];
+            for (std::uint32_t rest = needed; rest; rest &= rest - 1)
+                open_.needed_by[__builtin_ctz(rest)] |= 1u << r;
+            open |= needed;
         }
-        pack(at, count, square, norm);
-        const double scale = static_cast<double>(filter_.fast_scale);
-        const double unit = scale / exact_.scale;
-        for (std::size_t r = 0; r < W; ++r) {
-            if (r >= count) {
-                threshold[r] = -static_cast<float>(__builtin_inf());
-                shared[r] = blur[r] = 0;
-                continue;
-            }
-            // A nearer center's score is at most (own² − ‖y‖²) / 2, plus rounding errors.
-            const double length = static_cast<double>(norm[r]);
-            const double y2 = static_cast<double>(square[r]);
-            const double fuzz = motion_.blur * length;
-            const double own = __builtin_sqrt(best[r]) * unit * (1 + tie_share_) + fuzz;
-            shared[r] = filter_.depth > filter_.d ? 0.0f : norm[r] * filter_.slope[0];
-            blur[r] = static_cast<float>(fuzz);
-            const double margin =
-                length * length * (static_cast<double>(filter_.own_error) + own_gamma()) +
-                static_cast<double>(shared[r]);
-            const double test_groups = 0.5 * (own * own - y2) + margin;
-            threshold[r] =
-                static_cast<float>(test_groups + __builtin_fabs(test_groups) * 0x1p-22 + 0x1p-100);
-            if (!(length < kMaxFastNorm)) threshold[r] = static_cast<float>(__builtin_inf());
-        }
+        open_.measured = Filter::kOwnIsExact ? ~0u : 0;
+        filter_.begin(open_.at, count, open_.best);
         CandidatePairs& pairs = *s_.pairs;
         pairs.count = pairs.overflowed = 0;
         for (std::uint32_t rest = open; rest; rest &= rest - 1) {
             const std::size_t g = static_cast<std::size_t>(__builtin_ctz(rest));
-            scan_group(g, count, threshold, low, at, nearest, best, pairs);
-            store_group(g, count, at, low, shared, square, norm, blur);
+            filter_.begin_group(g);
+            store_group(g, scan_group(g));
         }
-        set_label(at, count, nearest, best, pairs);
+        set_labels();
     }
 
-    // Relative error of the float32 ‖y‖².
-    double own_gamma() const { return static_cast<double>(filter_.norm_up) - 1.0; }
-
-    void pack(const std::int32_t* at, std::size_t count, float* square, float* norm) {
-        const std::size_t d = filter_.d;
-        for (std::size_t r = 0; r < W; ++r) {
-            const F* x = filter_rows_ + static_cast<std::size_t>(at[r < count ? r : 0]) * d;
-            for (std::size_t t = 0; t < d; ++t) s_.gathered[r * d + t] = x[t];
-        }
-        pack_panel(filter_, s_.gathered, s_.padded, s_.panel, square, norm);
-    }
-
-    void scan_group(std::size_t g, std::size_t count, const float* threshold, float* low,
-                    const std::int32_t* at, std::int32_t* nearest, double* best,
-                    CandidatePairs& pairs) {
-        std::uint32_t hits[kTileRows];
-        for (std::size_t r = 0; r < W; ++r) low[r] = static_cast<float>(__builtin_inf());
-        const std::uint32_t used = first_bits(count);
-        for (std::size_t q = filter_.group[g]; q < filter_.group[g + 1]; ++q) {
-            const std::size_t first = filter_.first[q];
-            const int rows = tile_rows(filter_, q);
-            counts_.scanned_pairs += static_cast<std::int64_t>(count) * rows;
-            if (!tile_filter_of<float>(rows)(s_.panel, filter_.packed + first * filter_.depth,
-                                             filter_.start + first, filter_.depth, threshold, low,
-                                             hits))
-                continue;
-            std::uint32_t hit_lanes = 0;
-            for (int r = 0; r < rows; ++r) hit_lanes |= hits[r];
-            for (hit_lanes &= used; hit_lanes; hit_lanes &= hit_lanes - 1)
-                fetch(static_cast<std::size_t>(at[__builtin_ctz(hit_lanes)]));
-            for (int r = 0; r < rows; ++r)
-                for (std::uint32_t lanes = hits[r] & used; lanes; lanes &= lanes - 1) {
+    // Measures the candidates of rows that need the group. Returns those of the other rows that
+    // have some: they keep their bounds.
+    std::uint32_t scan_group(std::size_t g) {
+        const auto& book = filter_.book();
+        const std::uint32_t needed = open_.needed_by[g];
+        std::uint32_t kept = 0;
+        TileHits hits;
+        for (std::size_t q = book.group[g]; q < book.group[g + 1]; ++q) {
+            const std::size_t first = book.first[q];
+            const int rows = tile_rows(book, q);
+            counts_.scanned_pairs += static_cast<std::int64_t>(open_.count) * rows;
+            if (!filter_.scan(q, hits.of)) continue;
+            std::size_t listed = 0;
+            for (int r = 0; r < rows; ++r) {
+                const std::int32_t j = book.member[first + static_cast<std::size_t>(r)];
+                kept |= hits.of[r] & ~needed;
+                for (std::uint32_t lanes = hits.of[r] & needed; lanes; lanes &= lanes - 1) {
                     const std::int32_t lane = __builtin_ctz(lanes);
-                    const std::int32_t j = filter_.member[first + static_cast<std::size_t>(r)];
-                    if (j == label_[at[lane]]) continue;
-                    measure_candidate(lane, j, at, nearest, best, pairs);
+                    if (j == label_[open_.at[lane]]) continue;
+                    fetch(static_cast<std::size_t>(open_.at[lane]));
+                    hits.lane[listed] = lane;
+                    hits.center[listed++] = j;
                 }
+            }
+            for (std::size_t e = 0; e < listed; ++e)
+                measure_candidate(hits.lane[e], hits.center[e]);
         }
+        return kept;
     }
 
     // Measures a candidate. All but the nearest become lower bounds of their groups.
-    void measure_candidate(std::int32_t lane, std::int32_t j, const std::int32_t* at,
-                           std::int32_t* nearest, double* best, CandidatePairs& pairs) {
+    void measure_candidate(std::int32_t lane, std::int32_t j) {
         ++counts_.candidates;
-        const R* x = row(static_cast<std::size_t>(at[lane]));
-        const double enough = best[lane] * (1 + tie_share_);
+        double& best = open_.best[lane];
+        std::int32_t& nearest = open_.nearest[lane];
+        CandidatePairs& pairs = *s_.pairs;
+        const R* x = row(static_cast<std::size_t>(open_.at[lane]));
+        if (!(open_.measured >> lane & 1)) {
+            best = quick_distance(exact_, x, static_cast<std::size_t>(nearest), __builtin_inf());
+            open_.measured |= 1u << lane;
+        }
+        const double enough = best * (1 + tie_share_);
         const double square = quick_distance(exact_, x, static_cast<std::size_t>(j), enough);
         if (pairs.count < kMaxPairs) {
             pairs.lane[pairs.count] = lane;
@@ -314,39 +310,26 @@ private:
             pairs.overflowed |= 1u << motion_.group[j];
         }
         if (square > enough) return;
-        if (!(square < best[lane] * (1 - tie_share_))) {
+        if (!(square < best * (1 - tie_share_))) {
             const double here = exact_distance(exact_, x, static_cast<std::size_t>(j));
-            const double there = exact_distance(exact_, x, static_cast<std::size_t>(nearest[lane]));
-            if (there < here || (there == here && nearest[lane] < j)) return;
+            const double there = exact_distance(exact_, x, static_cast<std::size_t>(nearest));
+            if (there < here || (there == here && nearest < j)) return;
         }
-        best[lane] = square;
-        nearest[lane] = j;
+        best = square;
+        nearest = j;
     }
 
-    void store_group(std::size_t g, std::size_t count, const std::int32_t* at, const float* low,
-                     const float* shared, const float* square, const float* norm,
-                     const float* blur) {
-        const float per =
-            static_cast<float>(1.0 / (motion_.quantum * static_cast<double>(filter_.fast_scale))) *
-            (1 - 0x1p-20f);
-        const float loose = static_cast<float>(own_gamma()) + 0x1p-21f;
+    // Sets the bounds of the rows that need the group, and raises those of others but the `kept`.
+    void store_group(std::size_t g, std::uint32_t kept) {
         alignas(64) std::int32_t quanta[W];
-        for (std::size_t r = 0; r < W; ++r) {
-            const float score = low[r] - shared[r];
-            const float size = __builtin_fabsf(score);
-            float v = square[r] + 2 * score - (norm[r] * norm[r] * loose + size * 0x1p-21f);
-            v = v > 0 ? v : 0;
-            float far = __builtin_sqrtf(v) - blur[r];
-            // centers beyond kMaxFastNorm have no score; they are farther than this
-            far = far < static_cast<float>(kMaxFastNorm) ? far : static_cast<float>(kMaxFastNorm);
-            float q = far * per;
-            q = q > 0 ? q : 0;
-            quanta[r] = q < 65535 ? static_cast<std::int32_t>(q) : 65535;
-        }
+        filter_.low_quanta(quanta);
         const std::int32_t down = motion_.group_down[g];
-        for (std::size_t r = 0; r < count; ++r)
-            bounds_.lower[static_cast<std::size_t>(at[r]) * bounds_.stride + g] =
-                to16(quanta[r] + down);
+        for (std::size_t r = 0; r < open_.count; ++r) {
+            std::uint16_t& bound =
+                bounds_.lower[static_cast<std::size_t>(open_.at[r]) * bounds_.stride + g];
+            const std::uint16_t now = to16(quanta[r] + down);
+            if (open_.needed_by[g] >> r & 1 || (!(kept >> r & 1) && now > bound)) bound = now;
+        }
     }
 
     void lower_to(std::size_t i, std::size_t j, double square) {
@@ -357,55 +340,59 @@ private:
         if (now < bound) bound = now;
     }
 
-    void set_label(const std::int32_t* at, std::size_t count, const std::int32_t* nearest,
-                   const double* best, const CandidatePairs& pairs) {
+    void set_labels() {
+        const CandidatePairs& pairs = *s_.pairs;
         for (std::size_t p = 0; p < pairs.count; ++p)
-            if (pairs.center[p] != nearest[pairs.lane[p]])
-                lower_to(static_cast<std::size_t>(at[pairs.lane[p]]),
+            if (pairs.center[p] != open_.nearest[pairs.lane[p]])
+                lower_to(static_cast<std::size_t>(open_.at[pairs.lane[p]]),
                          static_cast<std::size_t>(pairs.center[p]), pairs.square[p]);
-        for (std::size_t r = 0; r < count; ++r) {
-            const std::size_t i = static_cast<std::size_t>(at[r]);
+        for (std::size_t r = 0; r < open_.count; ++r) {
+            const std::size_t i = static_cast<std::size_t>(open_.at[r]);
             for (std::uint32_t rest = pairs.overflowed; rest; rest &= rest - 1)
                 bounds_.lower[i * bounds_.stride + static_cast<std::size_t>(__builtin_ctz(rest))] =
                     0;
-            const std::int32_t before = label_[i], now = nearest[r];
+            const std::int32_t before = label_[i], now = open_.nearest[r];
+            const bool is_measured = !Filter::kOwnIsExact && (open_.measured >> r & 1);
+            if (now != before || is_measured)
+                bounds_.upper[i] =
+                    quanta_up(__builtin_sqrt(open_.best[r]), per_exact_) - motion_.down[now];
             if (now != before) {
                 lower_to(i, static_cast<std::size_t>(before),
                          quick_distance(exact_, row(i), static_cast<std::size_t>(before),
                                         __builtin_inf()));
-                bounds_.upper[i] =
-                    quanta_up(__builtin_sqrt(best[r]), per_exact_) - motion_.down[now];
                 if (sums_) accumulator_.push(row(i), i, before, now);
                 label_[i] = now;
                 ++counts_.moved;
             }
-            const std::uint32_t least = test_groups(bounds_, motion_, filter_.groups, i, 0).least;
+            const std::uint32_t least = test_groups(bounds_, motion_, groups(), i, 0).least;
             bounds_.other[i] = to16(static_cast<std::int32_t>(least) + motion_.all_down);
         }
     }
 
-    const BookView<float>& filter_;
+    std::size_t groups() const { return filter_.book().groups; }
+
+    // The open rows of the present panel.
+    struct OpenPanel {
+        std::size_t count;
+        std::int32_t at[W], nearest[W];
+        double best[W];               // squared distance to `nearest`, by quick_distance
+        std::uint32_t measured;       // rows of which it is that; a bound of others, from above
+        std::uint32_t needed_by[32];  // rows with bounds that leave a group open
+    };
+
+    Filter& filter_;
     const ExactView& exact_;
     const Rows<R>& rows_;
-    const F* filter_rows_;
     const MotionView& motion_;
     const BoundView& bounds_;
     std::int32_t* label_;
     const SumView* sums_;
     const SumView none_{};
-    BoundScratch<F> s_;
+    BoundScratch s_;
     RowAccumulator<R> accumulator_;
     double tie_share_, per_exact_;
+    OpenPanel open_;
     PrunedCounts counts_{};
 };
-
-template <class R, class F>
-PrunedCounts assign_bounded(const BookView<float>& filter, const ExactView& exact,
-                            const Rows<R>& rows, const F* filter_rows, const MotionView& motion,
-                            const BoundView& bounds, std::int32_t* label, bool whole,
-                            const SumView* sums, unsigned char* memory) {
-    return BoundedPass<R, F>(filter, exact, rows, filter_rows, motion, bounds, label, sums, memory)
-        .run(whole);
-}
 
 }  // namespace partita::PARTITA_ISA

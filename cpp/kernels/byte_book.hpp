@@ -21,6 +21,11 @@
 //     2⁻⁵⁰·(sizes of what is rounded)   y, c − m and c − p in double; origins that differ
 //
 // All lengths are scaled by a power of two, so that typical centers have size 1 in float32.
+//
+// A book with groups of centers serves bounds, which need distances: its middle m is the pivot p.
+// Then the terms that are the same for every center are ½‖y‖² alone, and
+//
+//     |½‖x − c‖² − (score(c) + ½‖y‖²)| ≤ E(c).
 #pragma once
 
 #include "codebook.hpp"
@@ -32,7 +37,8 @@ constexpr std::size_t kMaxByteFeatures = std::size_t{1} << 16;
 
 constexpr std::size_t byte_quads(std::size_t d) { return (d + 3) / 4; }
 
-// All rows as bytes, in panels of `width` rows; place p holds row order[p] (−1: none).
+// All rows as bytes, in panels of `width` rows; place p holds row order[p] (−1: none). Plain passes
+// read codes in the order of their tiles, passes with bounds row after row: see turn_codes().
 class ByteRows {
 public:
     // pivots: (count, d) relative to origin (d)
@@ -40,8 +46,9 @@ public:
              const double* pivots, std::size_t count)
         : n_(n), d_(d), width_(width), panels_((n + width - 1) / width), pivots_(count),
           origin_(origin, origin + d), pivot_(pivots, pivots + count * d),
-          codes_(make_aligned<std::uint8_t>(panels_ * byte_quads(d) * 4 * width)),
-          order_(panels_ * width, -1), panel_(panels_) {
+          codes_(make_aligned<std::uint8_t>(panels_ * byte_quads(d) * 4 * width + kReadAhead)),
+          order_(panels_ * width, -1), place_(n, -1), square_(panels_ * width), panel_(panels_) {
+        std::fill_n(codes_.get() + panels_ * byte_quads(d) * 4 * width, kReadAhead, 0);
         for (std::size_t e = 0; e < count * d; ++e) {
             const float near = static_cast<float>(origin[e % d] + pivot_[e]);
             pivot_single_.push_back(near);
@@ -56,6 +63,7 @@ public:
     std::size_t width() const { return width_; }
     std::size_t panels() const { return panels_; }
     std::size_t pivots() const { return pivots_; }
+    bool by_row = false;  // the codes are laid out row after row
     const double* origin() const { return origin_.data(); }
     const double* pivot(std::size_t p) const { return pivot_.data() + p * d_; }
     ByteRowsView view() {
@@ -65,6 +73,8 @@ public:
                 pivots_,
                 codes_.get(),
                 order_.data(),
+                place_.data(),
+                square_.data(),
                 panel_.data(),
                 origin_.data(),
                 pivot_.data(),
@@ -73,22 +83,25 @@ public:
     }
 
 private:
+    static constexpr std::size_t kReadAhead = 64;  // bytes behind the last row, as vectors are read
+
     std::size_t n_, d_, width_, panels_, pivots_;
     std::vector<double> origin_, pivot_, pivot_norm_;
     std::vector<float> pivot_single_;
     Aligned<std::uint8_t> codes_;
-    std::vector<std::int32_t> order_;
+    std::vector<std::int32_t> order_, place_;
+    std::vector<float> square_;
     std::vector<BytePanel> panel_;
 };
 
 // Centers rounded to bytes, for the rows of one ByteRows.
 class ByteBook {
 public:
-    // centers: (k, d) relative to origin (d).
+    // centers: (k, d) relative to origin (d). With groups, rows have one pivot.
     template <class Share>
     ByteBook(const ByteRowsView& rows, const double* centers, const double* origin, std::size_t k,
-             std::size_t tile_rows, const ByteCodes& limits, Share share)
-        : exact_(centers, origin, k, rows.d), own_(k) {
+             std::size_t tile_rows, const ByteCodes& limits, const Grouping* grouping, Share share)
+        : exact_(centers, origin, k, rows.d), layout_(k, tile_rows, grouping), own_(k) {
         const std::size_t d = rows.d, quads = byte_quads(d), padded = (k + 15) / 16 * 16;
         std::vector<double> move(d);
         double drift = 0;
@@ -97,7 +110,8 @@ public:
             drift += move[t] * move[t];
         }
         drift = std::sqrt(drift) * (1 + 0x1p-40);
-        const std::vector<double> middle = choose_pivot<double>(centers, move.data(), k, d);
+        std::vector<double> middle(rows.pivot, rows.pivot + d);
+        if (!grouping) middle = choose_pivot<double>(centers, move.data(), k, d);
         std::vector<double> sizes(k), back(d);
         for (std::size_t t = 0; t < d; ++t) back[t] = move[t] - middle[t];
         share(k, [&](std::size_t first, std::size_t last) {
@@ -105,12 +119,13 @@ public:
                 sizes[j] = largest_of(centers + j * d, back.data(), d);
         });
         const double scale = scale_for<float>(typical_of(sizes));
-        const std::size_t tiles = (k + tile_rows - 1) / tile_rows;
-        for (std::size_t q = 0, j = 0; q <= tiles; ++q) {
-            first_.push_back(static_cast<std::uint32_t>(j));
-            j += k / tiles + (q < k % tiles);
-        }
+        const std::vector<std::uint32_t>& places = layout_.first;
+        const std::size_t tiles = places.size() - 1;
         codes_ = make_aligned<std::int8_t>(k * quads * 4);
+        if (grouping) {
+            flat_ = make_aligned<std::int8_t>(k * flat_codes(d));
+            std::fill_n(flat_.get(), k * flat_codes(d), 0);
+        }
         start_ = make_aligned<std::int32_t>(padded);
         step_ = make_aligned<float>(padded);
         lost_ = make_aligned<float>(padded);
@@ -128,14 +143,15 @@ public:
         share(tiles, [&](std::size_t begin, std::size_t end) {
             std::vector<double> scratch(d + kOctet);
             for (std::size_t q = begin; q < end; ++q)
-                for (std::size_t j = first_[q]; j < first_[q + 1]; ++j) {
+                for (std::size_t at = places[q]; at < places[q + 1]; ++at) {
+                    const std::size_t j = static_cast<std::size_t>(layout_.member[at]);
                     const Center center{centers + j * d, back.data(), sizes[j] * scale};
-                    std::int8_t* code = codes_.get() + (first_[q] * quads + (j - first_[q])) * 4;
-                    round(j, center, d, scale, drift, limits, scratch.data(), code,
-                          (first_[q + 1] - first_[q]) * 4);
+                    std::int8_t* code = codes_.get() + (places[q] * quads + (at - places[q])) * 4;
+                    round(at, center, d, scale, drift, limits, scratch.data(), code,
+                          (places[q + 1] - places[q]) * 4);
                     for (std::size_t p = 0; p < rows.pivots; ++p)
-                        bound(j, p * padded + j, center.values, move.data(), rows.pivot + p * d, d,
-                              scale, drift, d64_error);
+                        bound(at, p * padded + at, center.values, move.data(), rows.pivot + p * d,
+                              d, scale, drift, d64_error);
                 }
             for (std::size_t p = 0; end == tiles && p < rows.pivots; ++p)
                 for (std::size_t e = p * padded + k; e < (p + 1) * padded; ++e) set_far(e);
@@ -143,9 +159,13 @@ public:
         view_ = {k,
                  d,
                  padded,
-                 first_.size() - 1,
-                 first_.data(),
+                 tiles,
+                 layout_.group.size() - 1,
+                 places.data(),
+                 layout_.group.data(),
+                 layout_.member.data(),
                  codes_.get(),
+                 flat_.get(),
                  start_.get(),
                  step_.get(),
                  lost_.get(),
@@ -195,7 +215,7 @@ private:
         apart_[at] = 0;
     }
 
-    // y: scratch of whole octets
+    // j: place of the center; y: scratch of whole octets
     void round(std::size_t j, const Center& center, std::size_t d, double scale, double drift,
                const ByteCodes& limits, double* y, std::int8_t* code, std::size_t stride) {
         place(center, d, scale, y);
@@ -220,6 +240,8 @@ private:
             const std::size_t quads = t + 4 < d ? 2 : 1;
             for (std::size_t l = 0; l < 4 * quads; ++l)
                 code[(t + l) / 4 * stride + l % 4] = static_cast<std::int8_t>(q[l]);
+            for (std::size_t l = 0; flat_ && l < 4 * quads; ++l)
+                flat_[j * flat_codes(d) + t + l] = static_cast<std::int8_t>(q[l]);
         }
         const double norm =
             fold(d, [&](std::size_t t) { return center.values[t] * center.values[t]; }, sum);
@@ -254,9 +276,9 @@ private:
     }
 
     ExactCenters exact_;
+    TileLayout layout_;
     std::vector<double> own_, away_;  // (k) ‖c‖ in the frame of D64; (pivots) from the middle
-    std::vector<std::uint32_t> first_;
-    Aligned<std::int8_t> codes_;
+    Aligned<std::int8_t> codes_, flat_;
     Aligned<std::int32_t> start_;
     Aligned<float> step_, lost_, low_, high_, apart_;
     ByteBookView view_;

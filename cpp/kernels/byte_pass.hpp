@@ -2,96 +2,15 @@
 // among them. The bounds are derived in byte_book.hpp.
 #pragma once
 
-#include "byte_rounding.hpp"
+#include "byte_tile.hpp"
 #include "exact_sums.hpp"
 #include "narrow_rows.hpp"
 #include "quick_distance.hpp"
 
 namespace partita::PARTITA_ISA {
 
-// centers of a tile: two quads of rows take registers from the sums
-constexpr int kByteTileRows = Bytes::max_pair_sum > 0 ? 4 : kTileRows;
 constexpr std::size_t kLowCenters = 256;        // whose lower bounds are stored at a time
-constexpr double kMinByteStep = 0x1p-60;        // scaled: so that its float32 has all digits
 constexpr std::size_t kMaxByteCandidates = 32;  // of a row; with more, D64 decides among all
-
-// The scores of one panel and one center are high − slope·dot from above and low − slope·dot from
-// below.
-struct ByteLines {
-    float *slope, *low, *high;  // (padded)
-};
-
-// Lower bounds (R, kByteWidth) of the scores, and the lowest upper bound of every row.
-template <int R, class B = Bytes>
-void byte_tile(const std::uint8_t* rows, const std::int8_t* centers, std::size_t quads,
-               const std::int32_t* start, const ByteLines& lines, float* low, float* lowest) {
-    using S = ByteLanes;
-    constexpr int V = kTileVectors;
-    ByteReg sum[R][V];
-#pragma GCC unroll 16
-    for (int r = 0; r < R; ++r)
-#pragma GCC unroll 4
-        for (int v = 0; v < V; ++v) sum[r][v] = S::set1_int(start[r]);
-    auto four = [](const std::int8_t* at) {
-        std::int32_t codes;
-        __builtin_memcpy(&codes, at, 4);
-        return S::set1_int(codes);
-    };
-    std::size_t q = 0;
-    if constexpr (B::max_pair_sum > 0)
-        for (; q + 2 <= quads; q += 2) {
-            ByteReg x[2][V];
-#pragma GCC unroll 4
-            for (int v = 0; v < V; ++v) {
-                const std::uint8_t* at = rows + static_cast<std::size_t>(v) * S::width * 4;
-                x[0][v] = B::load(at);
-                x[1][v] = B::load(at + kByteWidth * 4);
-            }
-#pragma GCC unroll 16
-            for (int r = 0; r < R; ++r) {
-                const ByteReg c = four(centers + r * 4), next = four(centers + (R + r) * 4);
-#pragma GCC unroll 4
-                for (int v = 0; v < V; ++v)
-                    sum[r][v] = B::dot_pair(sum[r][v], x[0][v], c, x[1][v], next);
-            }
-            rows += kByteWidth * 8;
-            centers += R * 8;
-        }
-    for (; q < quads; ++q) {
-        ByteReg x[V];
-#pragma GCC unroll 4
-        for (int v = 0; v < V; ++v)
-            x[v] = B::load(rows + static_cast<std::size_t>(v) * S::width * 4);
-#pragma GCC unroll 16
-        for (int r = 0; r < R; ++r) {
-            const ByteReg c = four(centers + r * 4);
-#pragma GCC unroll 4
-            for (int v = 0; v < V; ++v) sum[r][v] = B::dot(sum[r][v], x[v], c);
-        }
-        rows += kByteWidth * 4;
-        centers += R * 4;
-    }
-    S::Reg least[V];
-#pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) least[v] = S::load(lowest + v * S::width);
-#pragma GCC unroll 16
-    for (int r = 0; r < R; ++r) {
-        const S::Reg slope = S::set1(lines.slope[r]);
-        const S::Reg from = S::set1(lines.low[r]), to = S::set1(lines.high[r]);
-#pragma GCC unroll 4
-        for (int v = 0; v < V; ++v) {
-            const S::Reg dot = S::from_int(sum[r][v]);
-            S::store(low + r * kByteWidth + v * S::width, S::fnmadd(slope, dot, from));
-            least[v] = S::min(S::fnmadd(slope, dot, to), least[v]);  // NaN is not lower
-        }
-    }
-#pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) S::store(lowest + v * S::width, least[v]);
-}
-
-PARTITA_INLINE auto byte_tile_of(int centers) {
-    return for_centers<kByteTileRows>(centers, []<int R>() { return &byte_tile<R>; });
-}
 
 // Bit r of mask[c] is set if low[c][r] does not exceed limit[r], or is no number.
 PARTITA_INLINE void mark_low(const float* low, const float* limit, std::size_t count,
@@ -163,7 +82,6 @@ public:
 private:
     using S = ByteLanes;
     static constexpr std::size_t W = kByteWidth;
-    static constexpr double kUp = 1 + 0x1p-20;
 
     struct Found {
         std::int32_t count[W];
@@ -223,7 +141,7 @@ private:
     void panel(std::size_t p) {
         const BytePanel& panel = bytes_.panel[p];
         const std::int32_t* order = bytes_.order + p * W;
-        if (!decides(panel)) {
+        if (!bytes_decide(bytes_, book_, panel)) {
             for (std::size_t r = 0; r < W && order[r] >= 0; ++r) decide_among_all(order[r]);
             return;
         }
@@ -253,36 +171,16 @@ private:
         settle(order, lowest);
     }
 
-    // ‖x − origin‖ of the rows of a panel, from above, for either origin.
-    double size_of(const BytePanel& panel) const {
-        return bytes_.pivot_norm[panel.pivot] + panel.reach + panel.error + book_.drift;
-    }
-
-    // True if float32 can hold the lines of a panel: then no bound is infinite or no number.
-    bool decides(const BytePanel& panel) const {
-        const double away = book_.away[panel.pivot] + panel.reach * book_.scale;
-        const double size = size_of(panel);
-        return away < kMaxFastNorm && book_.d64_error * size * size < kMaxFastNorm &&
-               (panel.reach == 0 || panel.step * book_.scale >= kMinByteStep);
-    }
-
     // The lines of all centers for one panel.
     void set_lines(const BytePanel& panel) {
-        const double size = size_of(panel);
-        const S::Reg up = S::set1(1 + 0x1p-20f);
         const S::Reg step = S::set1(static_cast<float>(panel.step * book_.scale));
-        const S::Reg reach = S::set1(static_cast<float>(panel.reach * book_.scale * kUp));
-        const S::Reg error =
-            S::set1(static_cast<float>((panel.error * kUp + 0x1p-50 * size) * book_.scale));
-        const S::Reg own = S::set1(static_cast<float>(book_.d64_error * size * size * kUp));
+        const ByteErrors errors(book_, panel.reach, panel.error, row_size(bytes_, book_, panel));
         const std::size_t at = static_cast<std::size_t>(panel.pivot) * book_.padded;
         for (std::size_t j = 0; j < book_.padded; j += S::width) {
-            const S::Reg lost = S::mul(reach, S::load(book_.lost + j));
-            const S::Reg blur = S::mul(error, S::load(book_.apart + at + j));
-            const S::Reg margin = S::mul(S::add(S::add(lost, blur), own), up);
+            const S::Reg error = errors.of(book_, at, j);
             S::store(lines_.slope + j, S::mul(step, S::load(book_.step + j)));
-            S::store(lines_.low + j, S::sub(S::load(book_.low + at + j), margin));
-            S::store(lines_.high + j, S::add(S::load(book_.high + at + j), margin));
+            S::store(lines_.low + j, S::sub(S::load(book_.low + at + j), error));
+            S::store(lines_.high + j, S::add(S::load(book_.high + at + j), error));
         }
     }
 

@@ -74,8 +74,12 @@ float largest_value(const ByteRowsView& rows, std::size_t pivot, const R* x, dou
     return lane[0];
 }
 
+// The relative error of a sum of d squares in the lanes of a vector of floats.
+constexpr double lane_sum_error(std::size_t d) { return static_cast<double>(d + 16) * 0x1p-23; }
+
 struct RoundedRow {
     double lost, kept;  // squared lengths of z − q and q, from above
+    double square;      // ‖z‖², up to lane_sum_error
 };
 
 // Writes the codes of one row, four at a time `stride` bytes apart.
@@ -83,7 +87,7 @@ template <class R>
 RoundedRow round_row(const ByteRowsView& rows, std::size_t pivot, const R* x, double fine,
                      std::uint8_t* codes, std::size_t stride) {
     using S = ByteLanes;
-    S::Reg lost = S::set1(0), kept = S::set1(0);
+    S::Reg lost = S::set1(0), kept = S::set1(0), square = S::set1(0);
     const S::Reg most = S::set1(kRowCode), least = S::set1(-kRowCode);
     each_vector(rows, pivot, x, fine, [&](std::size_t t, S::Reg z) {
         alignas(64) std::uint8_t code[S::width];
@@ -91,21 +95,24 @@ RoundedRow round_row(const ByteRowsView& rows, std::size_t pivot, const R* x, do
         const S::Reg gap = S::sub(z, whole);
         lost = S::add(lost, S::mul(gap, gap));
         kept = S::add(kept, S::mul(whole, whole));
+        square = S::add(square, S::mul(z, z));
         store_bytes(code, S::to_int(S::add(whole, S::set1(Bytes::row_offset))));
         const std::size_t left = rows.d - t < S::width ? rows.d - t : S::width;
         for (std::size_t l = 0; l < left; l += 4)
             __builtin_memcpy(codes + (t + l) / 4 * stride, code + l, 4);
     });
-    alignas(64) float lane[2][S::width];
+    alignas(64) float lane[3][S::width];
     S::store(lane[0], lost);
     S::store(lane[1], kept);
-    RoundedRow out{0, 0};
+    S::store(lane[2], square);
+    RoundedRow out{0, 0, 0};
     for (std::size_t l = 0; l < S::width; ++l) {
         out.lost += static_cast<double>(lane[0][l]);
         out.kept += static_cast<double>(lane[1][l]);
+        out.square += static_cast<double>(lane[2][l]);
     }
-    const double up = 1 + static_cast<double>(rows.d + 8) * 0x1p-23;  // sums in float
-    return {out.lost * up, out.kept * up};
+    const double up = 1 + lane_sum_error(rows.d);
+    return {out.lost * up, out.kept * up, out.square};
 }
 
 // Rounds the rows of one panel, whose order is set; `fine_all` brings values into the range of
@@ -121,10 +128,12 @@ void round_panel(const ByteRowsView& rows, std::size_t p, const R* data, std::si
                        (sizeof(R) == 8 || kRowCode * fine_all < 0x1p120 * largest);
     const double fine = known ? kRowCode * fine_all / largest : 0.0;
     double lost = 0, kept = 0;
-    for (std::size_t r = 0; r < kByteWidth; ++r) {
+    for (std::size_t r = 0, place = p * kByteWidth; r < kByteWidth; ++r, ++place) {
+        if (order[r] >= 0) rows.place[order[r]] = static_cast<std::int32_t>(place);
         if (order[r] < 0 || !known) {
             for (std::size_t q = 0; q < quads; ++q)
                 __builtin_memset(codes + (q * kByteWidth + r) * 4, Bytes::row_offset, 4);
+            rows.square[place] = 0;
             continue;
         }
         const RoundedRow row =
@@ -132,6 +141,7 @@ void round_panel(const ByteRowsView& rows, std::size_t p, const R* data, std::si
                       codes + r * 4, kByteWidth * 4);
         lost = row.lost > lost ? row.lost : lost;
         kept = row.kept > kept ? row.kept : kept;
+        rows.square[place] = static_cast<float>(row.square);
     }
     BytePanel& panel = rows.panel[p];
     panel.pivot = pivot;
@@ -194,6 +204,23 @@ void round_rows(const ByteRowsView& rows, const R* data, std::size_t base, std::
             round_panel(rows, p, data, base, sort ? 0 : rows.panel[p].pivot, fine,
                         static_cast<double>(largest));
         }
+    }
+}
+
+// Lays out the codes of panels first … last − 1 row after row, or, if they are so, in the order of
+// the tiles: four features of every row after the other. `scratch`: the codes of a panel.
+inline void turn_codes(const ByteRowsView& rows, std::size_t first, std::size_t last, bool by_row,
+                       unsigned char* scratch) {
+    const std::size_t quads = (rows.d + 3) / 4;
+    for (std::size_t p = first; p < last; ++p) {
+        std::uint8_t* codes = rows.codes + p * quads * 4 * kByteWidth;
+        __builtin_memcpy(scratch, codes, quads * 4 * kByteWidth);
+        for (std::size_t r = 0; r < kByteWidth; ++r)
+            for (std::size_t q = 0; q < quads; ++q) {
+                const std::size_t in_row = (r * quads + q) * 4, in_tile = (q * kByteWidth + r) * 4;
+                __builtin_memcpy(codes + (by_row ? in_row : in_tile),
+                                 scratch + (by_row ? in_tile : in_row), 4);
+            }
     }
 }
 

@@ -3,6 +3,8 @@
 // features to every 32-bit lane, exactly; dot_pair() those of eight. `offset` is what dot() still
 // has to take off the rows.
 //
+// load() reads whole vectors at their alignment, load_any() from anywhere.
+//
 // `fast`: a byte takes at most half as long as a float.
 //
 // Where products are added in 16 bits, dot_pair() adds four of them before they are widened: rows
@@ -31,6 +33,7 @@ struct Bytes {
     static constexpr std::int32_t row_code = 127, row_offset = 128, offset = 128, max_code = 127;
     static constexpr std::int32_t max_pair_sum = 0;  // no limit
     static PARTITA_INLINE ByteReg load(const std::uint8_t* p) { return _mm512_load_si512(p); }
+    static PARTITA_INLINE ByteReg load_any(const std::uint8_t* p) { return _mm512_loadu_si512(p); }
     static PARTITA_INLINE ByteReg dot(ByteReg sum, ByteReg rows, ByteReg centers) {
         asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(rows), "v"(centers));
         return sum;
@@ -45,6 +48,9 @@ struct Bytes {
     static constexpr std::int32_t max_pair_sum = 0;  // no limit
     static PARTITA_INLINE ByteReg load(const std::uint8_t* p) {
         return _mm256_load_si256(reinterpret_cast<const __m256i*>(p));
+    }
+    static PARTITA_INLINE ByteReg load_any(const std::uint8_t* p) {
+        return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
     }
     static PARTITA_INLINE ByteReg dot(ByteReg sum, ByteReg rows, ByteReg centers) {
 #if defined(__AVXVNNI__)
@@ -64,6 +70,7 @@ struct Bytes {
     static constexpr std::int32_t row_code = 127, row_offset = 128, offset = 128, max_code = 63;
     static constexpr std::int32_t max_pair_sum = 0;  // no limit
     static PARTITA_INLINE ByteReg load(const std::uint8_t* p) { return _mm512_load_si512(p); }
+    static PARTITA_INLINE ByteReg load_any(const std::uint8_t* p) { return _mm512_loadu_si512(p); }
     static PARTITA_INLINE ByteReg dot(ByteReg sum, ByteReg rows, ByteReg centers) {
         const __m512i pairs = _mm512_maddubs_epi16(rows, centers);
         return _mm512_add_epi32(sum, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)));
@@ -78,6 +85,9 @@ struct Bytes {
     static constexpr std::int32_t max_pair_sum = 258;
     static PARTITA_INLINE ByteReg load(const std::uint8_t* p) {
         return _mm256_load_si256(reinterpret_cast<const __m256i*>(p));
+    }
+    static PARTITA_INLINE ByteReg load_any(const std::uint8_t* p) {
+        return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
     }
     static PARTITA_INLINE ByteReg dot(ByteReg sum, ByteReg rows, ByteReg centers) {
         return widened(sum, _mm256_maddubs_epi16(rows, centers));
@@ -104,6 +114,7 @@ struct Bytes {
     static PARTITA_INLINE ByteReg load(const std::uint8_t* p) {
         return reinterpret_cast<ByteReg>(veorq_u8(vld1q_u8(p), vdupq_n_u8(128)));
     }
+    static PARTITA_INLINE ByteReg load_any(const std::uint8_t* p) { return load(p); }
     static PARTITA_INLINE ByteReg dot(ByteReg sum, ByteReg rows, ByteReg centers) {
         return reinterpret_cast<ByteReg>(vdotq_s32(reinterpret_cast<int32x4_t>(sum),
                                                    reinterpret_cast<int8x16_t>(rows),
@@ -122,6 +133,11 @@ struct Bytes {
     static PARTITA_INLINE ByteReg load(const std::uint8_t* p) {
         return *reinterpret_cast<const ByteReg*>(p);
     }
+    static PARTITA_INLINE ByteReg load_any(const std::uint8_t* p) {
+        ByteReg out;
+        __builtin_memcpy(&out, p, sizeof(out));
+        return out;
+    }
     static PARTITA_INLINE ByteReg dot(ByteReg sum, ByteReg rows, ByteReg centers) {
         const Unsigned x = reinterpret_cast<Unsigned>(rows);
         const Signed c = reinterpret_cast<Signed>(centers);
@@ -133,6 +149,18 @@ struct Bytes {
 };
 
 #endif
+
+PARTITA_INLINE std::int32_t sum_of_lanes(ByteReg lanes) {
+#if defined(PARTITA_AVX512)
+    return _mm512_reduce_add_epi32(lanes);
+#else
+    alignas(64) std::int32_t lane[ByteLanes::width];
+    ByteLanes::store_int(lane, lanes);
+    std::int32_t sum = 0;
+    for (std::size_t l = 0; l < ByteLanes::width; ++l) sum += lane[l];
+    return sum;
+#endif
+}
 
 // Writes the lowest byte of every lane.
 PARTITA_INLINE void store_bytes(std::uint8_t* p, ByteReg lanes) {

@@ -74,7 +74,7 @@ public:
                 static_cast<std::int32_t>(std::min(total_travel_, kMaxLowerBound)),
                 place_.data(),
                 group_.data(),
-                gap_quanta_.data(),
+                geometry_ ? gap_quanta_.data() : nullptr,
                 safe_upper_.data(),
                 quantum_,
                 blur_};

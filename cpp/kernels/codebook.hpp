@@ -128,6 +128,32 @@ struct Grouping {
     std::size_t groups;
 };
 
+// The order of centers in a book: group after group, each in tiles of nearly equal size, the larger
+// ones first.
+struct TileLayout {
+    std::vector<std::uint32_t> first,
+        group;  // place of each tile's first center; each group's tile
+    std::vector<std::int32_t> member;
+
+    // All centers are one group if `grouping` is null.
+    TileLayout(std::size_t k, std::size_t tile_rows, const Grouping* grouping) : member(k) {
+        for (std::size_t p = 0; p < k; ++p)
+            member[p] = grouping ? grouping->member[p] : static_cast<std::int32_t>(p);
+        std::size_t at = 0;
+        for (std::size_t g = 0; g < (grouping ? grouping->groups : 1); ++g) {
+            group.push_back(static_cast<std::uint32_t>(first.size()));
+            const std::size_t size = grouping ? static_cast<std::size_t>(grouping->size[g]) : k;
+            const std::size_t tiles = (size + tile_rows - 1) / tile_rows;
+            for (std::size_t q = 0; q < tiles; ++q) {
+                first.push_back(static_cast<std::uint32_t>(at));
+                at += size / tiles + (q < size % tiles);
+            }
+        }
+        group.push_back(static_cast<std::uint32_t>(first.size()));
+        first.push_back(static_cast<std::uint32_t>(at));
+    }
+};
+
 // Zero and scale of a book, which other books may share.
 struct Frame {
     const double* zero;  // (d)
@@ -143,7 +169,7 @@ public:
     template <class Share>
     Codebook(const double* centers, const double* origin, std::size_t k, std::size_t d,
              std::size_t tile_rows, const Grouping* grouping, const Frame* frame, Share share)
-        : d_(d) {
+        : d_(d), layout_(k, tile_rows, grouping) {
         const Margin<T> margin(d, d);
         std::vector<T> pivot;
         if (!frame) pivot = choose_pivot<T>(centers, origin, k, d);
@@ -177,14 +203,13 @@ public:
         origin_.assign(origin, origin + d);
         pivot_.resize(d);
         for (std::size_t t = 0; t < d; ++t) pivot_[t] = static_cast<T>(zero_[t] * scale);
-        arrange(k, tile_rows, grouping);
         start_ = make_aligned<T>(k);
         slope_ = make_aligned<T>(k);
         slack_ = make_aligned<T>(k);
         centers_ = make_aligned<double>(k * d);
         share(k, [&](std::size_t first, std::size_t last) {
             for (std::size_t p = first; p < last; ++p) {
-                const std::size_t at = static_cast<std::size_t>(member_[p]) * d;
+                const std::size_t at = static_cast<std::size_t>(layout_.member[p]) * d;
                 for (std::size_t e = at; e < at + d; ++e) centers_[e] = centers[e] * d64_scale;
                 bound(p, centers + at, move.data(), scale, drift * scale, margin);
             }
@@ -198,17 +223,17 @@ public:
         if (uniform_slope) std::fill_n(slope_.get(), k, static_cast<T>(max_slope));
         const std::size_t depth = uniform_slope ? d : d + 1;
         packed_ = make_aligned<T>(k * depth);
-        share(first_.size() - 1, [&](std::size_t first, std::size_t last) {
+        share(layout_.first.size() - 1, [&](std::size_t first, std::size_t last) {
             for (std::size_t q = first; q < last; ++q) pack(q, depth, centers, move.data(), scale);
         });
         view_ = {k,
                  d,
                  depth,
-                 first_.size() - 1,
-                 group_.size() - 1,
-                 first_.data(),
-                 group_.data(),
-                 member_.data(),
+                 layout_.first.size() - 1,
+                 layout_.group.size() - 1,
+                 layout_.first.data(),
+                 layout_.group.data(),
+                 layout_.member.data(),
                  packed_.get(),
                  start_.get(),
                  slope_.get(),
@@ -261,10 +286,10 @@ private:
 
     void pack(std::size_t q, std::size_t depth, const double* centers, const double* move,
               double scale) {
-        const std::size_t at = first_[q], rows = first_[q + 1] - at;
+        const std::size_t at = layout_.first[q], rows = layout_.first[q + 1] - at;
         T* tile = packed_.get() + at * depth;
         for (std::size_t r = 0; r < rows; ++r) {
-            const double* c = centers + static_cast<std::size_t>(member_[at + r]) * d_;
+            const double* c = centers + static_cast<std::size_t>(layout_.member[at + r]) * d_;
             const bool near = start_[at + r] < std::numeric_limits<T>::infinity();
             for (std::size_t t = 0; t < d_; ++t)
                 tile[t * rows + r] = near ? static_cast<T>((c[t] + move[t]) * scale) : T(0);
@@ -272,30 +297,10 @@ private:
         }
     }
 
-    // Divides every group into tiles of nearly equal size, the larger ones first.
-    void arrange(std::size_t k, std::size_t tile_rows, const Grouping* grouping) {
-        member_.resize(k);
-        for (std::size_t p = 0; p < k; ++p)
-            member_[p] = grouping ? grouping->member[p] : static_cast<std::int32_t>(p);
-        std::size_t at = 0;
-        for (std::size_t g = 0; g < (grouping ? grouping->groups : 1); ++g) {
-            group_.push_back(static_cast<std::uint32_t>(first_.size()));
-            const std::size_t size = grouping ? static_cast<std::size_t>(grouping->size[g]) : k;
-            const std::size_t tiles = (size + tile_rows - 1) / tile_rows;
-            for (std::size_t q = 0; q < tiles; ++q) {
-                first_.push_back(static_cast<std::uint32_t>(at));
-                at += size / tiles + (q < size % tiles);
-            }
-        }
-        group_.push_back(static_cast<std::uint32_t>(first_.size()));
-        first_.push_back(static_cast<std::uint32_t>(at));
-    }
-
     std::size_t d_;
     Aligned<T> packed_, start_, slope_, slack_;
     Aligned<double> centers_;
-    std::vector<std::uint32_t> first_, group_;
-    std::vector<std::int32_t> member_;
+    TileLayout layout_;
     std::vector<double> origin_, zero_;
     std::vector<T> pivot_;
     BookView<T> view_;

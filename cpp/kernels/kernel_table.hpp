@@ -23,6 +23,11 @@ struct ByteKernels {
     ByteCounts (*assign)(const ByteRowsView&, const ByteBookView&, const Rows<T>&,
                          const NarrowRows&, std::size_t, std::size_t, std::size_t, std::int32_t*,
                          const SumView*, unsigned char*);
+    void (*turn)(const ByteRowsView&, std::size_t, std::size_t, bool, unsigned char*);
+    std::size_t (*bounded_scratch)(std::size_t n, std::size_t k, std::size_t d);
+    PrunedCounts (*assign_bounded)(const ByteRowsView&, const ByteBookView&, std::size_t,
+                                   const Rows<T>&, const MotionView&, const BoundView&,
+                                   std::int32_t*, bool, const SumView*, unsigned char*);
 };
 
 template <class T>
@@ -42,8 +47,7 @@ struct Kernels {
     PanelCounts (*assign_panels)(const BookView<float>&, const Rows<T>&, const MarginView&,
                                  const TravelView&, std::size_t, std::size_t, std::int32_t*,
                                  const SumView*, unsigned char*);
-    std::size_t (*assign_bounded_scratch)(std::size_t n, std::size_t k, std::size_t d,
-                                          std::size_t depth);
+    std::size_t (*assign_bounded_scratch)(std::size_t n, std::size_t k, std::size_t d);
     Bounded<T, T>* assign_bounded;
     Bounded<T, float>* assign_bounded_by;  // with separate filter rows
     std::size_t (*partial_scratch)(std::size_t d);

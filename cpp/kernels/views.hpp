@@ -108,7 +108,7 @@ struct MotionView {
     std::int32_t all_up, all_down;               // of the farthest of all
     const std::int32_t* place;                   // (k) of each center in the book
     const std::int32_t* group;                   // (k) of each center
-    const std::uint16_t* near;  // (k, stride) distance to the nearest other center of each group
+    const std::uint16_t* near;  // (k, stride) distance to the nearest other of each group, or null
     const std::int32_t* safe_upper;  // (k) upper bounds up to this prove a label by `near` alone
     double quantum;
     double blur;  // error of a filter row per unit of its length
@@ -262,8 +262,10 @@ struct BytePanel {
 };
 struct ByteRowsView {
     std::size_t n, d, panels, pivots;
-    std::uint8_t* codes;        // panel after panel: (quads, width, 4) as q + 128
+    std::uint8_t* codes;        // panel after panel: (quads, width, 4), or row after row
     std::int32_t* order;        // (panels, width) row of each place; −1: none
+    std::int32_t* place;        // (n) place of each row
+    float* square;              // (panels, width) ‖y / step‖², up to the rounding of its sum
     BytePanel* panel;           // (panels)
     const double* origin;       // (d)
     const double* pivot;        // (pivots, d) relative to the origin
@@ -271,13 +273,17 @@ struct ByteRowsView {
     const double* pivot_norm;   // (pivots)
 };
 
-// Centers rounded to bytes, with the bounds of their scores; all lengths are scaled.
+// Centers rounded to bytes, with the bounds of their scores; all lengths are scaled. As in BookView,
+// centers are stored group by group, and place p holds center member[p].
 struct ByteBookView {
     std::size_t k, d;
     std::size_t padded;  // k rounded up to whole vectors
-    std::size_t tiles;
-    const std::uint32_t* first;      // (tiles + 1) first center of each tile
+    std::size_t tiles, groups;
+    const std::uint32_t* first;      // (tiles + 1) place of the first center of each tile
+    const std::uint32_t* group;      // (groups + 1) first tile of each group
+    const std::int32_t* member;      // (k) 0, 1, 2, … without groups
     const std::int8_t* codes;        // tile after tile: (quads, centers of the tile, 4)
+    const std::int8_t* flat;         // (k, flat_codes(d)) center after center; null without groups
     const std::int32_t* start;       // (padded) what the offset of the codes of rows adds
     const float* step;               // (padded)
     const float* lost;               // (padded) length of what rounding lost
@@ -287,6 +293,10 @@ struct ByteBookView {
     double scale, drift, d64_error;  // a power of two; ‖origin − that of the rows‖; η·scale²
     ExactView exact;
 };
+
+// Length of the codes of a center that are read without those of others: whole vectors, filled up
+// with zeros.
+constexpr std::size_t flat_codes(std::size_t d) { return (d + 63) / 64 * 64; }
 
 // What a pass over bytes did.
 struct ByteCounts {

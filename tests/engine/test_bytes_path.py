@@ -9,9 +9,10 @@ from helpers.cases import fit_from, same_bits
 from partita import KMeans, MiniBatchKMeans, SphericalKMeans, choose_k
 from partita._common.threads import Workers
 from partita._kernels import kernels
-from partita.engine.paths import bytes_path, choice
+from partita.engine.paths import bytes_path, choice, scheduler
 from partita.engine.paths.bytes_path import byte_memory
 from partita.engine.paths.choice import plan_for
+from partita.engine.paths.scheduler import PassScheduler
 from partita.estimators.validation import make_source
 from partita.source import pass_price
 from partita.source.dense import DenseSource
@@ -44,6 +45,14 @@ def rounded(monkeypatch):
 
     monkeypatch.setattr(DenseSource, "round_to_bytes", counted)
     return calls
+
+
+@pytest.fixture
+def eager_bounds(monkeypatch):
+    """Bounds that begin as soon as they can, and are never left."""
+    monkeypatch.setattr(scheduler, "MAX_BYTE_COST_SHARE", np.inf)
+    monkeypatch.setattr(scheduler, "MAX_MOVED_SHARE", 1.0)
+    monkeypatch.setattr(PassScheduler, "_review", lambda *_: None)
 
 
 def test_the_trace_tells_candidates(fast_bytes):
@@ -101,6 +110,26 @@ def test_a_sweep_over_k_shares_one_copy(fast_bytes, rounded):
     rows = groups(n=3000, d=20, k=5)
     choose_k(rows, [3, 4, 5], estimator=KMeans(algorithm="bytes", random_state=0))
     assert rounded.count(3000) == 1
+
+
+@pytest.mark.parametrize(("k", "d", "path"), [(20, 300, "hamerly"), (90, 128, "yinyang")])
+def test_bounds_compare_open_rows_in_bytes(fast_bytes, eager_bounds, rounded, k, d, path):
+    rows = groups(n=12_000, d=d, k=2 * k, spread=0.3)
+    model = fit_from(rows, rows[:k], max_iter=40)
+    assert path in {p.path for p in model.trace_}
+    assert f"{path}: open rows are compared in bytes" in model.paths_
+    assert rounded.count(12_000) == 1  # by all paths
+    assert same_bits(model, fit_from(rows, rows[:k], max_iter=40, algorithm="plain"))
+
+
+def test_bounds_over_bytes_follow_policies_for_empty_clusters(fast_bytes, eager_bounds):
+    rows = groups(n=9000, d=128, k=40, spread=0.5)
+    start = np.concatenate([rows[:60], np.full((6, 128), 50.0)])
+    for empty in ("relocate", "drop"):
+        keywords = {"max_iter": 30, "empty": empty}
+        model = fit_from(rows, start, **keywords)
+        assert any("compared in bytes" in note for note in model.paths_)
+        assert same_bits(model, fit_from(rows, start, algorithm="plain", **keywords))
 
 
 def test_bytes_are_not_taken_where_they_leave_many_candidates(fast_bytes):

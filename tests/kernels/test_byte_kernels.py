@@ -220,7 +220,7 @@ def test_parts_and_threads_change_nothing(byte_core):
     for first in (0, 512, 768):
         last = {0: 512, 512: 768, 768: 1000}[first]
         byte_core.round_rows(copy, rows[first:last], first, 1.0, crew)
-    book = byte_core.ByteBook(copy, centers, origin, crew)
+    book = byte_core.ByteBook(copy, centers, origin, crew=crew)
     for first, last in ((0, 256), (256, 1000)):
         part = labels[first:last]
         total.append(byte_core.assign_bytes(copy, book, rows[first:last], first, part, crew=crew))

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from helpers.bounded_passes import check, plain_labels, wander
 from helpers.cases import adversaries, problems
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,12 +20,6 @@ from partita.engine.paths.prefix_filter import main_axes, shorten
 
 pytestmark = [pytest.mark.compiled, pytest.mark.sanitize]
 FLOATS = [np.float32, np.float64]
-
-
-def plain_labels(rows, centers, origin):
-    labels = np.zeros(len(rows), np.int32)
-    reference.assign(reference.Codebook(centers, origin), rows, labels)
-    return labels
 
 
 def book_of(core, centers, origin, groups):
@@ -65,35 +60,6 @@ def walk(core, monkeypatch):
             check(bounds, motion, typical / 1024, rows, at, labels)
 
     return run
-
-
-def check(bounds, motion, q, rows, at, labels):
-    """Every bound is on its side of the distance it bounds, but for the rounding of this test."""
-    parts = np.split(bounds.groups.members, np.cumsum(bounds.groups.sizes)[:-1])
-    distance = np.sqrt(reference.d64(rows, at.values, at.origin))
-    own = distance[np.arange(len(rows)), labels].copy()
-    travel = np.ceil(motion.center_travel).astype(np.int64)
-    upper = bounds.upper.astype(np.int64) + travel[labels]
-    assert ((upper * q >= own * (1 - 1e-9)) | (upper > 65535)).all()  # beyond, a row is always open
-    distance[np.arange(len(rows)), labels] = np.inf
-    up = np.ceil(motion.group_travel)
-    for g, members in enumerate(parts):
-        others = distance[:, members].min(axis=1)
-        left = np.maximum(bounds.lower[:, g].astype(float) - up[g], 0) * q
-        assert (left <= others * (1 + 1e-9)).all()
-    left = np.maximum(bounds.other.astype(float) - np.ceil(motion.total_travel), 0) * q
-    assert (left <= distance.min(axis=1) * (1 + 1e-9)).all()
-
-
-def wander(start, origin, steps, seed, size, growth=1 / 3):
-    rng = np.random.default_rng(seed)
-    values, path = start.astype(float) - origin, []
-    for _ in range(steps):
-        path.append(Centers(np.ascontiguousarray(values), origin))
-        some = rng.random((len(values), 1)) < 0.5
-        values = values + some * rng.normal(size=values.shape) * size
-        size = size * growth
-    return path
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

@@ -35,6 +35,7 @@ class ByteRows:
             raise ValueError("bytes: too many rows or features")
         self.n, self.origin, self.pivots = n, origin, pivots
         self.codes: Floats = np.zeros((n, d))  # in the order of `order`
+        self.by_row = False  # laid out for passes with bounds; here, both layouts are the same
         self.order: Ints = np.full(n, -1, np.int64)
         count = -(-n // PANEL_ROWS)
         self.pivot: Ints = np.zeros(count, np.int64)  # of each panel
@@ -44,14 +45,25 @@ class ByteRows:
 
 
 class ByteBook:
-    """Centers (k, d) relative to `origin` (d) as bytes, for some rows."""
+    """Centers (k, d) relative to `origin` (d) as bytes, for some rows.
+
+    With groups, as for `Codebook`, codes are relative to the pivot of the rows, for distances.
+    """
 
     def __init__(
-        self, bytes: ByteRows, centers: Floats, origin: Floats, crew: Crew | None = None
+        self,
+        bytes: ByteRows,
+        centers: Floats,
+        origin: Floats,
+        members: Ints | None = None,
+        sizes: Ints | None = None,
+        crew: Crew | None = None,
     ) -> None:
-        self.centers, self.origin = centers, origin
+        self.centers, self.origin, self.is_grouped = centers, origin, members is not None
+        if self.is_grouped and len(bytes.pivots) != 1:
+            raise ValueError("byte book: centers in groups need rows about one pivot")
         moved = centers + (origin - bytes.origin)
-        middle = np.median(moved, axis=0)
+        middle = bytes.pivots[0] if self.is_grouped else np.median(moved, axis=0)
         away = moved - middle
         step = np.abs(away).max(axis=1) / MAX_CODE
         step[step == 0] = 1.0
@@ -120,10 +132,16 @@ def _round(bytes: ByteRows, rows: Floats, base: int, places: slice) -> None:
         bytes.reach[p] = _length(step * codes).max()
 
 
+def turn_codes(bytes: ByteRows, by_row: bool, crew: Crew | None = None) -> None:
+    """Lay out the codes row after row, for passes with bounds, or in the order of the tiles."""
+    bytes.by_row = by_row
+
+
 @quiet
-def candidates_of(bytes: ByteRows, book: ByteBook, places: slice) -> Ints:
-    """True (places, k) for the centers that bytes do not rule out for a row."""
-    out = np.ones((places.stop - places.start, len(book.centers)), bool)
+def score_bounds(bytes: ByteRows, book: ByteBook, places: slice) -> tuple[Floats, Floats]:
+    """Return the scores (places, k) of rows and centers, from below and from above."""
+    low = np.empty((places.stop - places.start, len(book.centers)))
+    high = np.empty_like(low)
     d64_error = 4.0 * (len(bytes.origin) + 8) * 2.0**-53
     for first in range(places.start, places.stop, PANEL_ROWS):
         last, p = min(first + PANEL_ROWS, places.stop), first // PANEL_ROWS
@@ -138,10 +156,16 @@ def candidates_of(bytes: ByteRows, book: ByteBook, places: slice) -> Ints:
             + d64_error * (size**2 + book.size**2)
             + 2.0**-20 * (half + bytes.reach[p] * book.apart[pivot])
         )
-        low, high = score - error, (score + error).min(axis=1)
         rows = slice(first - places.start, last - places.start)
-        out[rows] = ~(low > high[:, None])  # NaN: not ruled out
-    return out
+        low[rows], high[rows] = score - error, score + error
+    return low, high
+
+
+@quiet
+def candidates_of(bytes: ByteRows, book: ByteBook, places: slice) -> Ints:
+    """True (places, k) for the centers that bytes do not rule out for a row."""
+    low, high = score_bounds(bytes, book, places)
+    return np.asarray(~(low > high.min(axis=1)[:, None]))  # NaN: not ruled out
 
 
 def assign_bytes(
@@ -163,6 +187,10 @@ def assign_bytes(
     if rows.dtype in (np.uint8, np.uint16):
         rows = _as_floats(rows)
     order = bytes.order[base : base + len(rows)] - base
+    if book.is_grouped or bytes.by_row:
+        raise ValueError(
+            "assign_bytes: codes in the order of tiles, a book without groups expected"
+        )
     if not ((order >= 0) & (order < len(rows))).all():
         raise ValueError("assign_bytes: the rows were not rounded, or are in another order")
     left = candidates_of(bytes, book, slice(base, base + len(rows)))

@@ -8,6 +8,7 @@ import numpy as np
 
 from partita._common.array_types import Floats, Ints
 from partita._kernels.assignment import Codebook, assign, d64
+from partita._kernels.byte_tiles import ByteBook, ByteRows, score_bounds
 from partita._kernels.crew import Crew
 from partita._kernels.exact_sums import Sums
 
@@ -203,6 +204,42 @@ def assign_bounded(
     other[:] = np.minimum(left + motion.all_down, MAX_LOWER_BOUND)
     scanned = int(open_rows.sum())
     return [moved, scanned, scanned, scanned * len(target.centers), moved]
+
+
+def assign_byte_bounded(
+    bytes: ByteRows,
+    book: ByteBook,
+    rows: Floats,
+    base: int,
+    labels: Ints,
+    upper: Ints,
+    other: Ints,
+    lower: Ints,
+    motion: Motion,
+    whole: bool,
+    sums: Sums | None = None,
+    times: Ints | None = None,
+    weight: Floats | None = None,
+    crew: Crew | None = None,
+) -> list[int]:
+    """Do the same as `assign_bounded` with open rows compared in bytes.
+
+    `bytes` has all rows, of which these are those from row `base` on.
+    """
+    if not (book.is_grouped and bytes.by_row):
+        raise ValueError("assign_byte_bounded: codes laid out by row, centers in groups expected")
+    before, order = labels.copy(), bytes.order
+    counts = assign_bounded(
+        Codebook(book.centers, book.origin), None, rows, labels, upper, other, lower, motion, whole,
+        sums, times, weight,
+    )  # fmt: skip
+    low, high = score_bounds(bytes, book, slice(0, bytes.n))
+    own = np.empty(bytes.n, np.int64)
+    own[base : base + len(rows)] = before
+    at = np.flatnonzero((order >= base) & (order < base + len(rows)))
+    ruled_out = low[at] > high[at, own[order[at]]][:, None]
+    assert not ruled_out[np.arange(len(at)), labels[order[at] - base]].any()  # bytes are a filter
+    return counts
 
 
 class RowTree:

@@ -302,7 +302,8 @@ class BlockedRows(ABC):
         self, copy: Any, centers: Centers, labels: Ints, moments: Moments | None
     ) -> tuple[int, int, int]:
         values, crew = np.ascontiguousarray(centers.values), self.workers.crew
-        book, counts = kernels.ByteBook(copy, values, centers.origin, crew), []
+        kernels.turn_codes(copy, by_row=False, crew=crew)
+        book, counts = kernels.ByteBook(copy, values, centers.origin, crew=crew), []
 
         def run(rows: slice, block: Array, own: Moments | None, crew: Any) -> None:
             sums = None if own is None else own.sums

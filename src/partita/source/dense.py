@@ -91,7 +91,7 @@ class DenseSource(BlockedRows):
             block = self.in_place[rows]
             if copy is None or len(block) < 8 * step:
                 copy = kernels.ByteRows(len(block), centers.origin, middle[None])
-                book = kernels.ByteBook(copy, values, centers.origin, crew)
+                book = kernels.ByteBook(copy, values, centers.origin, crew=crew)
             kernels.round_rows(copy, block, 0, scale, crew)
             kernels.assign_bytes(copy, book, block, 0, labels[rows], crew=crew)
 

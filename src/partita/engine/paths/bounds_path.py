@@ -7,6 +7,7 @@ yinyang   bounds for up to 32 groups of centers; an open row is compared with op
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -27,7 +28,12 @@ from partita.engine.paths.path import (
     with_more_rows,
 )
 from partita.engine.paths.prefix_filter import PrefixFilter
-from partita.engine.paths.price import PrunedCounts, bookkeeping_cost, bounded_cost
+from partita.engine.paths.price import (
+    PrunedCounts,
+    bookkeeping_cost,
+    bounded_cost,
+    byte_bounded_cost,
+)
 from partita.exact_weights import Weights
 from partita.moments import Moments
 from partita.source.blocks import crew_slices, work_in_tiles
@@ -56,8 +62,10 @@ class RowBounds:
         quantum: float,
         center_distances: bool,
         prefix: PrefixFilter | None = None,
+        copy: Any = None,
     ) -> None:
-        self.groups, self.prefix = groups, prefix
+        self.groups, self.quantum, self.prefix = groups, quantum, prefix
+        self.copy = copy  # the rows as bytes, if these are what open rows are compared in
         self.fresh = True  # no pass yet: the bounds hold nothing
         self.upper: Ints = np.full(n, UNBOUNDED, np.int32)
         self.other: Ints = np.zeros(n, np.uint16)
@@ -101,6 +109,8 @@ class BoundsPath:
         self.note = ""
         if bounds.prefix is not None:
             self.note = f"prefix: {bounds.prefix.length} of {source.d} rotated features"
+        elif bounds.copy is not None:
+            self.note = f"{name}: open rows are compared in bytes"
         self._n_labelled = source.n  # rows after these joined since the last pass
 
     def assign(self, centers: Centers, sums: Moments | None) -> PathPass:
@@ -112,7 +122,10 @@ class BoundsPath:
         if first:  # it costs more than those that follow
             return done
         scanned_features = d if bounds.prefix is None else bounds.prefix.length + 1
-        row_cost = bounded_cost(counts, n, d, scanned_features)
+        if bounds.copy is None:
+            row_cost = bounded_cost(counts, n, d, scanned_features)
+        else:
+            row_cost = byte_bounded_cost(counts, n, d)
         fixed_cost = bookkeeping_cost(k, d, source.workers.n)
         return replace(done, row_cost=row_cost, fixed_cost=fixed_cost)
 
@@ -126,29 +139,45 @@ class BoundsPath:
         return len(rows)
 
     def _scan(self, centers: Centers, sums: Moments | None) -> PrunedCounts:
-        source, bounds, prefix = self._source, self.bounds, self.bounds.prefix
-        crew, groups = source.workers.crew, bounds.groups
+        source, bounds = self._source, self.bounds
+        crew, k, d = source.workers.crew, len(centers.values), source.d
         motion = bounds.follow(centers, self.labels, crew)
-        scanned, origin, target = np.ascontiguousarray(centers.values), centers.origin, None
-        if prefix is not None:
-            target = kernels.ExactCenters(scanned, origin)
-            scanned = prefix.centers(centers)
-            origin = np.zeros(scanned.shape[1])
-        book = kernels.Codebook32(scanned, origin, groups.members, groups.sizes, crew=crew)
+        scan = self._scanner(centers)
         all_rows, totals = source.kernel_rows, None if sums is None else sums.sums
         calls: list[list[int]] = []
-        work = max(MIN_WORK_PER_ROW, work_in_tiles(len(scanned), scanned.shape[1]))
+        work = max(
+            MIN_WORK_PER_ROW, work_in_tiles(k, d if bounds.prefix is None else bounds.prefix.length)
+        )
         for rows, crew in crew_slices(source.workers, source.n, work):
             weights = {} if sums is None else source.weights.kernel_arguments(rows)
             calls.append(
-                kernels.assign_bounded(
-                    book, target, all_rows[rows], self.labels[rows], bounds.upper[rows],
-                    bounds.other[rows], bounds.lower[rows], motion, bounds.fresh, totals, **weights,
-                    filter_rows=None if prefix is None else prefix.rows[rows], crew=crew,
+                scan(
+                    rows, all_rows[rows], self.labels[rows], bounds.upper[rows], bounds.other[rows],
+                    bounds.lower[rows], motion, bounds.fresh, totals, **weights, crew=crew,
                 )
             )  # fmt: skip
         bounds.fresh = False
         return PrunedCounts.sum_of(calls)
+
+    def _scanner(self, centers: Centers) -> Callable[..., list[int]]:
+        """Return the kernel for these centers; its first argument is the slice of the rows."""
+        bounds, groups, crew = self.bounds, self.bounds.groups, self._source.workers.crew
+        values, origin = np.ascontiguousarray(centers.values), centers.origin
+        members, copy, prefix = (groups.members, groups.sizes), bounds.copy, bounds.prefix
+        if copy is not None:
+            kernels.turn_codes(copy, by_row=True, crew=crew)
+            byte_book = kernels.ByteBook(copy, values, origin, *members, crew=crew)
+            return lambda rows, block, *rest, **more: kernels.assign_byte_bounded(
+                copy, byte_book, block, rows.start, *rest, **more
+            )
+        if prefix is None:
+            book = kernels.Codebook32(values, origin, *members, crew=crew)
+            return lambda rows, *rest, **more: kernels.assign_bounded(book, None, *rest, **more)
+        target, short = kernels.ExactCenters(values, origin), prefix.centers(centers)
+        book = kernels.Codebook32(short, np.zeros(short.shape[1]), *members, crew=crew)
+        return lambda rows, *rest, **more: kernels.assign_bounded(
+            book, target, *rest, **more, filter_rows=prefix.rows[rows]
+        )
 
     def forget(self, rows: Ints) -> None:
         self.bounds.forget(rows)
@@ -157,7 +186,8 @@ class BoundsPath:
         return False  # bounds are about the labels they were made for
 
     def grow(self, source: PrunableRows) -> bool:
-        if self.bounds.prefix is not None:  # it would have to be fitted again
+        bounds = self.bounds
+        if bounds.prefix is not None or bounds.copy is not None:  # of the present rows
             return False
         self.labels, self._source = with_more_rows(self.labels, source.n), source
         self.bounds.grow(source.n)
@@ -171,18 +201,30 @@ NO_QUANTUM = PathPlan("plain", "no quantum fits the distances and the extent of 
 
 def start_bounds(start: PathStart, prefix: PrefixFilter | None = None) -> Path | PathPlan:
     """Make bounds for all rows, or for those of a trial."""
-    quantum = quantum_for(start)
+    known = _bounds_before(start)
+    quantum = quantum_for(start) if known is None else known.quantum
     if quantum is None:
         return NO_QUANTUM
     source, labels, rows = start.source, start.labels, start.rows
-    groups = start.trial.bounds.groups if isinstance(start.trial, BoundsPath) else _groups(start)
+    groups = _groups(start) if known is None else known.groups
     d = source.d
     use_center_distances = d <= MAX_CENTER_DISTANCE_FEATURES and start.k * start.k <= 2 * source.n
     if rows is not None:
-        source = source.subset(rows, Weights.of(None, len(rows)))
+        source = source.subset(rows, Weights.of(None, len(rows)), source.survey())
         labels = labels[rows]
-    bounds = RowBounds(source.n, start.centers, groups, quantum, use_center_distances, prefix)
+    copy = None
+    if start.has_bytes and prefix is None:
+        copy = source.round_to_bytes() if rows is not None else start.byte_copy()
+    bounds = RowBounds(source.n, start.centers, groups, quantum, use_center_distances, prefix, copy)
     return BoundsPath(source, labels, bounds, start.plan.path)
+
+
+def _bounds_before(start: PathStart) -> RowBounds | None:
+    """Return the bounds of a trial of this path, whose groups and quantum still serve."""
+    trial = start.trial
+    if not isinstance(trial, BoundsPath) or trial.name != start.plan.path:
+        return None
+    return trial.bounds if len(trial.bounds.groups.members) == start.k else None
 
 
 def _groups(start: PathStart) -> CenterGroups:

@@ -6,12 +6,18 @@ machine multiplies bytes faster than floats. cpp/kernels/byte_book.hpp has the b
 
 from __future__ import annotations
 
-from typing import Any
-
 from partita._common.array_types import Ints
 from partita._kernels.byte_tiles import MAX_BYTE_FEATURES
 from partita.centers import Centers
-from partita.engine.paths.path import Path, PathCache, PathKind, PathPass, PathPlan, PathStart
+from partita.engine.paths.path import (
+    Path,
+    PathCache,
+    PathKind,
+    PathPass,
+    PathPlan,
+    PathStart,
+    byte_copy,
+)
 from partita.engine.paths.plain_path import UnprunedPath
 from partita.moments import Moments
 from partita.source.pass_price import byte_cost
@@ -26,7 +32,7 @@ class BytesPath(UnprunedPath):
     def __init__(self, source: PrunableRows, labels: Ints, cache: PathCache) -> None:
         super().__init__(labels)
         self._source = source
-        self._copy: Any = cache.once("bytes", source.round_to_bytes)
+        self._copy = byte_copy(source, cache)
 
     def assign(self, centers: Centers, sums: Moments | None) -> PathPass:
         source, k = self._source, len(centers.values)
@@ -41,7 +47,7 @@ class BytesPath(UnprunedPath):
 
 def byte_memory(source: PrunableRows) -> float:
     """Bytes of a copy of the rows in bytes."""
-    return source.n * (-(-source.d // 4) * 4 + 8)
+    return source.n * (-(-source.d // 4) * 4 + 16)
 
 
 def _start(start: PathStart) -> Path | PathPlan:

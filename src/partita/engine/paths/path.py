@@ -100,12 +100,22 @@ class PathStart:
     labels: Ints  # (n,) of the last pass
     before: Centers | None  # centers of the last pass
     rows: Ints | None = None  # for a trial: the path is for these rows only
-    trial: Path | None = None  # the trial that led to this path
+    trial: Path | None = None  # the trial that led to this path, or one that did not pay
+    has_bytes: bool = False  # passes over bytes are in use, or will be
 
     @property
     def k(self) -> int:
         """Number of centers."""
         return len(self.centers.values)
+
+    def byte_copy(self) -> Any:
+        """All rows as bytes, which the paths of all runs share."""
+        return byte_copy(self.source, self.cache)
+
+
+def byte_copy(source: PrunableRows, cache: PathCache) -> Any:
+    """Return all rows as bytes; they are rounded once for all runs."""
+    return cache.once("bytes", source.round_to_bytes)
 
 
 def settling_passes(source: PrunableRows, k: int) -> int:

@@ -13,6 +13,7 @@ from partita.engine.paths.bounds_path import (
 )
 from partita.engine.paths.path import Path, PathKind, PathPlan, PathStart
 from partita.engine.paths.prefix_filter import filter_bytes, fit_prefix
+from partita.source.pass_price import passes_before_bytes
 from partita.source.protocol import PrunableRows
 
 MIN_FEATURES, MIN_CENTERS = 64, 64  # from which a prefix may pay
@@ -32,9 +33,12 @@ def _start(start: PathStart) -> Path | PathPlan:
 
 
 def _suits(source: PrunableRows, k: int) -> str | None:
-    if source.d < MIN_FEATURES or k < MIN_CENTERS:
+    n, d = source.n, source.d
+    if d < MIN_FEATURES or k < MIN_CENTERS:
         return None
-    return f"{source.d} features, {k} centers: a prefix may separate most of them"
+    if passes_before_bytes(n, k, d, source.row_bytes) is not None:
+        return None  # bounds over bytes cost as little, and need no rotation
+    return f"{d} features, {k} centers: a prefix may separate most of them"
 
 
 def _memory(source: PrunableRows, k: int) -> float:

@@ -17,6 +17,8 @@ READ_BOUNDS_NS = 5.4  # per row
 MEASURE_NS = 20.0, 0.75  # for a row's distance to its own center
 OPEN_ROW_NS = 36.0  # for a row that is compared with other centers
 CANDIDATE_NS = 1.4  # of a pair that the filter left, per feature
+MEASURE_BYTES_NS = 25.0, 0.1  # for a bound of a row's distance to its own center, in bytes
+GATHER_BYTES_NS = 40.0, 0.15  # for a row that is gathered, in bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,18 @@ class PrunedCounts:
     def sum_of(cls, calls: list[list[int]]) -> PrunedCounts:
         """Add up the counts of several calls."""
         return cls(*(sum(counts) for counts in zip(*calls, strict=True)))
+
+
+def byte_bounded_cost(counts: PrunedCounts, n: int, d: int) -> float:
+    """Cost of a pass by bounds for its n rows, whose open rows are compared in bytes."""
+    pair, own = PRICES.byte_pair, PRICES.byte_candidate
+    return (
+        n * READ_BOUNDS_NS
+        + counts.measured * (MEASURE_BYTES_NS[0] + MEASURE_BYTES_NS[1] * d)
+        + counts.open_rows * (GATHER_BYTES_NS[0] + GATHER_BYTES_NS[1] * d)
+        + counts.scanned * (pair[0] + pair[1] * d)
+        + counts.candidates * 2 * (own[0] + own[1] * d)
+    )
 
 
 def bookkeeping_cost(k: int, d: int, threads: int) -> float:

@@ -32,6 +32,8 @@ from partita.source.protocol import Source
 MIN_TRIAL_ROWS, MAX_TRIAL_ROWS = 512, 4096  # about one row in 64
 MAX_BYTE_TRIAL_ROWS = 512  # of which bytes show how many candidates they leave
 BYTE_RETRY_PASSES = 3  # plain ones, where the centers of the start left too many candidates
+MAX_BYTE_PATIENCE_PASSES = 4  # between two trials, where passes are over bytes
+MAX_BYTE_COST_SHARE = 0.8  # of such a pass, for bounds over bytes to begin
 MAX_COST_SHARE = 0.7  # of a plain pass, for a path to begin, as its first pass costs more
 
 
@@ -46,7 +48,8 @@ class PassScheduler:
         self._path = self._unpruned(np.full(source.n, -1, np.int32))
         self.notes = [str(plan)]  # which paths were planned, and why
         self._trial: Path | None = None  # the planned path on a few rows
-        self._wait = plan.wait  # passes until the next trial
+        self._failed_trial: Path | None = None  # the last one that did not pay
+        self._wait = min(plan.wait, self._max_patience)  # passes until the next trial
         self._patience = 1
         self._all_labelled = False
         self._moved = source.n  # in the last pass
@@ -56,6 +59,12 @@ class PassScheduler:
     @property
     def labels(self) -> Ints:
         return self._path.labels
+
+    @property
+    def _max_patience(self) -> int:
+        """Passes between two trials, at most: bounds over bytes begin and are tried at low cost."""
+        in_bytes = self._bytes_after is not None and not self._plan.forced
+        return MAX_BYTE_PATIENCE_PASSES if in_bytes else MAX_PATIENCE_PASSES
 
     def _unpruned(self, labels: Ints) -> Path:
         """The path that compares every row with every center: over bytes once they are in use."""
@@ -134,8 +143,10 @@ class PassScheduler:
         source = self._source.prunable_rows
         assert source is not None
         return PathStart(
-            source, self._plan, self._cache, centers, self.labels, self._before, rows, self._trial
-        )
+            source, self._plan, self._cache, centers, self.labels, self._before, rows,
+            self._trial or self._failed_trial,
+            has_bytes=self._bytes_after is not None,
+        )  # fmt: skip
 
     def _trial_pays(self, kind: PathKind, centers: Centers) -> bool:
         """Try the planned path on a few rows, from one pass to the next."""
@@ -154,7 +165,7 @@ class PassScheduler:
         done, trial_rows = self._trial.assign(centers, None), len(self._trial.labels)
         scaled = replace(done, row_cost=done.row_cost * (n / trial_rows))
         cost_share = self._cost_share(scaled, centers)
-        if cost_share < MAX_COST_SHARE:
+        if cost_share < (MAX_BYTE_COST_SHARE if self._byte_cost else MAX_COST_SHARE):
             return True
         self._be_patient(cost_share)
         return False
@@ -189,9 +200,9 @@ class PassScheduler:
 
     def _be_patient(self, cost_share: float) -> None:
         """Try again after a while, which is longer the more the path costs."""
-        self._trial = None
-        self._wait = min(MAX_PATIENCE_PASSES, math.ceil(self._patience * cost_share))
-        self._patience = min(2 * self._patience, MAX_PATIENCE_PASSES)
+        self._trial, self._failed_trial = None, self._trial or self._failed_trial
+        self._wait = min(self._max_patience, math.ceil(self._patience * cost_share))
+        self._patience = min(2 * self._patience, self._max_patience)
 
     def _turn_to(self, plan: PathPlan) -> None:
         self._plan, self._trial = plan, None
