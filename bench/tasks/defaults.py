@@ -16,11 +16,12 @@ from harness.timing import Clock, rotated
 from peers.kmeans_peers import LLOYD, OURS
 
 _PEERS = (OURS, LLOYD, "intelex")  # those whose defaults are the same: greedy k-means++, one run
-_SEEDS = range(10)
+_MIN_SEEDS, _MAX_SEEDS = 10, 60  # as many as _ROW_SECONDS allow
 _MAX_COST_SHARE = 1e-3  # by which the median J may be higher
+_MEDIAN_ERROR = 1.2533  # standard error of a median, in those of a mean
 _TARGETS = 3.0, 1.5  # from MANY_ROWS on, and below
 _MANY_ROWS = 10_000
-_ROW_SECONDS = 60.0  # after which a row begins no further seed
+_ROW_SECONDS = 30.0  # after which a row begins no further seed
 
 
 def _bundled(name: str) -> Array:
@@ -93,7 +94,9 @@ class Defaults:
         for name in peers:
             processes[name].call("load", self._task)
             processes[name].call("default_fit", self._task.k, 0)  # warms it up
-        for seed in _SEEDS:
+        for seed in range(_MAX_SEEDS):
+            if seed >= _MIN_SEEDS and clock.seconds > _ROW_SECONDS:
+                break
             for name in rotated(peers, seed):
                 try:
                     run = processes[name].call("default_fit", self._task.k, seed)
@@ -101,8 +104,6 @@ class Defaults:
                     continue
                 self._times[name].append(run.seconds)
                 self._costs[name].append(objective(rows, run.centers))
-            if clock.seconds > _ROW_SECONDS:
-                break
 
     def row(self) -> list[str]:
         times = {name: statistics.median(t) for name, t in self._times.items() if t}
@@ -111,25 +112,43 @@ class Defaults:
         target = _TARGETS[self._n < _MANY_ROWS]
         fastest = min(rivals, key=lambda name: rivals[name])
         ratio = rivals[fastest] / times[OURS]
-        worse = costs[OURS] / min(costs.values()) - 1
-        reached = ratio >= target and worse <= _MAX_COST_SHARE
+        # the seeds of two libraries draw other starts: medians differ by chance, too
+        as_good = all(
+            costs[OURS] / cost - 1 <= max(_MAX_COST_SHARE, 2 * self._noise(name))
+            for name, cost in costs.items()
+        )
+        reached = ratio >= target and as_good
         return [
             str(self._task),
             *(milliseconds(times.get(name)) for name in _PEERS),
             f"{ratio:.2f}",
             f"{target:g}",
             f"{'reached' if reached else 'below target'} (vs {fastest})",
-            *(f"{costs[n] / costs[OURS] - 1:+.2%}" if n in costs else "–" for n in _PEERS[1:]),
+            *(self._against(name) for name in _PEERS[1:]),
             str(len(self._times[OURS])),
         ]
+
+    def _against(self, name: str) -> str:
+        if not self._costs[name]:
+            return "–"
+        ratio = statistics.median(self._costs[name]) / statistics.median(self._costs[OURS])
+        return f"{ratio - 1:+.2%} ± {self._noise(name):.2%}"
+
+    def _noise(self, name: str) -> float:
+        """Standard error of the difference of two median J, relative to ours."""
+        pair = [costs for who in (OURS, name) if len(costs := self._costs[who]) > 1]
+        variance = sum(statistics.variance(costs) / len(costs) for costs in pair)
+        return float(_MEDIAN_ERROR * variance**0.5 / statistics.median(self._costs[OURS]))
 
 
 def defaults_table(done: Sequence[Defaults], names: list[str]) -> Table:
     return Table(
         "Defaults against defaults, milliseconds",
         "`KMeans(K, random_state=seed).fit(X)`, everything else by default: start, iterations, "
-        "labels. Medians over the seeds;\n'J' is a peer's median relative to partita's. A target "
-        f"is reached if partita's median J is at most {_MAX_COST_SHARE:.1%} above the best.",
+        "labels. Medians over the seeds;\n'J' is a peer's median relative to partita's, ± the "
+        "standard error of the difference: the same seed draws other starts in each library. A\n"
+        f"target is reached if partita's median J is at most {_MAX_COST_SHARE:.1%} above the best, "
+        "or within two standard errors.",
         [
             *("data", *_PEERS, "ratio", "target", "verdict"),
             *(f"J {name}" for name in _PEERS[1:]),

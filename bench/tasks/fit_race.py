@@ -20,6 +20,7 @@ _ROUNDS = 5
 _REACH_ROUNDS = 3
 _MAX_REPEATED_SECONDS = 20.0  # seconds: who took longer is not asked again
 _PRUNING_SLACK = 2.0  # how far two first iterations may overestimate the mean of those that prune
+_LIMIT_RATIO, _MIN_LIMIT_SECONDS = 3.0, 10.0  # a fit ends at so many times the quickest estimate
 _MAX_COST_SHARE = 1e-3  # a peer that ends with a J so much higher is not the one to beat
 _SAME_COST_SHARE = 1e-12  # relative difference of J below which two results are the same
 _COMPARED_ROWS_AND_SECONDS = (
@@ -35,7 +36,7 @@ class Cell:
     best: BestTime = field(default_factory=BestTime)
     last: Run | None = None
     memory: int | None = None  # the most of all its runs
-    trouble: str = ""  # "–": not started, as it would not finish; ">120"; or an error's name
+    trouble: str = ""  # "–": not started, as it would be cut; ">120": cut; or an error's name
 
     @property
     def done(self) -> bool:
@@ -114,9 +115,7 @@ def race(task: Real, processes: Mapping[str, PeerProcess], limit: float, seconds
     ours = row.cells[OURS].last
     if ours is None:
         return row
-    for name, process in processes.items():
-        if name != OURS:
-            _estimate(row, process, ours.iterations)
+    _estimate(row, processes, ours.iterations)
     clock = Clock()
     for number in range(_ROUNDS):
         for name in rotated(list(processes), number):
@@ -150,11 +149,26 @@ def _fit(row: Row, process: PeerProcess, most: int) -> None:
         cell.trouble = str(error)
 
 
-def _estimate(row: Row, process: PeerProcess, iterations: int) -> None:
-    """A fit of two iterations: it warms the library up and tells if a whole fit can end in time."""
+def _estimate(row: Row, processes: Mapping[str, PeerProcess], iterations: int) -> None:
+    """Warm up the peers, and leave out those that are far from being the fastest."""
+    seconds = {
+        name: _seconds_of_fit(row, process, iterations)
+        for name, process in processes.items()
+        if name != OURS
+    }
+    quickest = min(seconds.values(), default=math.inf)
+    row.limit = min(row.limit, max(_MIN_LIMIT_SECONDS, _LIMIT_RATIO * quickest))
+    for name, estimate in seconds.items():
+        slack = _PRUNING_SLACK if processes[name].info.prunes else 1.0
+        if not row.cells[name].trouble and estimate > slack * row.limit:
+            row.cells[name].trouble = "–"
+
+
+def _seconds_of_fit(row: Row, process: PeerProcess, iterations: int) -> float:
+    """Estimate the time of a whole fit from one of two iterations."""
     cell = row.cells[process.name]
     if cell.trouble:
-        return
+        return math.inf
     try:
         run = process.call("fit", 2, seconds=row.limit)
     except TooLongError:
@@ -163,9 +177,8 @@ def _estimate(row: Row, process: PeerProcess, iterations: int) -> None:
         cell.trouble = str(error)
     else:
         cell.note(run)
-        slack = _PRUNING_SLACK if process.info.prunes else 1.0
-        if run.seconds / 2 * iterations > slack * row.limit:
-            cell.trouble = "–"
+        return run.seconds / 2 * iterations
+    return math.inf
 
 
 def _compare(row: Row, rows: Array, processes: Mapping[str, PeerProcess]) -> None:

@@ -31,8 +31,9 @@ def _times(rows: Sequence[Row], names: Sequence[str]) -> Table:
         f"{_START} the best of up to 5 fits.\n'ratio' is the fastest peer's time over partita's; "
         "'to its J' is partita's until J was as low\nas that of this peer, if it made another "
         "number of iterations, and then the ratio is of this time.\n"
-        f"A fit is cut at {rows[0].limit:g} s; '–' was not started, as two iterations said that "
-        "it would not end by then.\n'path' is the way partita took, where it tells. "
+        "A fit is cut at three times what two iterations say of the quickest peer, but not before "
+        "10 s, and at 120 s;\n'–' was not started, as two iterations said that it would be cut. "
+        "'path' is the way partita took, where it tells.\n"
         f"{reached} of {len(judged)} targets are reached.",
         ["data", "n", "d", "K", *names, "to its J", "ratio", "target", "verdict", "path"],
         [_time_row(row, names) for row in rows],
