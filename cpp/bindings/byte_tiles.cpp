@@ -81,26 +81,6 @@ void turn_codes(ByteCopy& copy, bool by_row, Crew* crew) {
     copy.rows.by_row = by_row;
 }
 
-// Values as kernels read them: in place, or row by row if they are narrow.
-template <class Value>
-struct Reading {
-    using Type = Value;
-    static Rows<Value> rows(const Matrix<Value>& rows) { return rows_of(rows); }
-    static NarrowRows narrow(const Matrix<Value>&) { return {}; }
-};
-template <>
-struct Reading<std::uint8_t> {
-    using Type = float;
-    static Rows<float> rows(const Matrix<std::uint8_t>&) { return {}; }
-    static NarrowRows narrow(const Matrix<std::uint8_t>& rows) { return {rows.data(), nullptr}; }
-};
-template <>
-struct Reading<std::uint16_t> {  // the bits of halves
-    using Type = float;
-    static Rows<float> rows(const Matrix<std::uint16_t>&) { return {}; }
-    static NarrowRows narrow(const Matrix<std::uint16_t>& rows) { return {nullptr, rows.data()}; }
-};
-
 // Labels the rows from row `base` on; with an order, all rows at once.
 template <class Value>
 std::vector<std::int64_t> assign_bytes(ByteCopy& copy, const Packed<ByteBook>& packed,
@@ -138,8 +118,9 @@ std::vector<std::int64_t> assign_bytes(ByteCopy& copy, const Packed<ByteBook>& p
     const ByteCounts done = parallel_reduce<ByteCounts>(
         executor, panels, parts, sums ? &sum_view : nullptr, use.assign_scratch(book.k, d),
         [&](std::size_t first, std::size_t last, const SumView* into, unsigned char* memory) {
-            return use.assign(view, book, Reading<Value>::rows(rows), Reading<Value>::narrow(rows),
-                              base, begin + first, begin + last, labels.data(), into, memory);
+            return use.assign(view, book, Reading<Value>::rows(rows),
+                              Reading<Value>::narrow(rows, 0), base, begin + first, begin + last,
+                              labels.data(), into, memory);
         });
     return {done.moved, done.open, done.candidates};
 }

@@ -147,6 +147,34 @@ struct SortedRows : KeptRows {
     RowMargins margins;
 };
 
+// Values as kernels read them: in place, or row by row if they are narrow (from row `first` on).
+template <class Value>
+struct Reading {
+    using Type = Value;
+    static Rows<Value> rows(const Matrix<Value>& rows) { return rows_of(rows); }
+    static NarrowRows narrow(const Matrix<Value>&, std::size_t) { return {}; }
+};
+template <>
+struct Reading<std::uint8_t> {
+    using Type = float;
+    static Rows<float> rows(const Matrix<std::uint8_t>& rows) {
+        return {nullptr, rows.shape(0), rows.shape(1)};
+    }
+    static NarrowRows narrow(const Matrix<std::uint8_t>& rows, std::size_t first) {
+        return {rows.data() + first * rows.shape(1), nullptr};
+    }
+};
+template <>
+struct Reading<std::uint16_t> {  // the bits of halves
+    using Type = float;
+    static Rows<float> rows(const Matrix<std::uint16_t>& rows) {
+        return {nullptr, rows.shape(0), rows.shape(1)};
+    }
+    static NarrowRows narrow(const Matrix<std::uint16_t>& rows, std::size_t first) {
+        return {nullptr, rows.data() + first * rows.shape(1)};
+    }
+};
+
 // Rows rounded to bytes by the kernels of one table, for this table only.
 struct ByteCopy {
     ByteRows rows;

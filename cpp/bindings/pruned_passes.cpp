@@ -69,13 +69,11 @@ void expect_bounds(std::size_t n, std::size_t k, std::size_t groups, const Bound
     expect(!sums || sums->hi.shape(0) == k, "assign_bounded: sums of another number of clusters");
 }
 
-// Calls run(first, part, sums, memory) for parts of the rows; returns what all of them did.
-template <class R, class Run>
-std::vector<std::int64_t> share_bounded(const Matrix<R>& rows, const SumView* sums, Crew* crew,
-                                        std::size_t (*scratch)(std::size_t, std::size_t,
-                                                               std::size_t),
-                                        std::size_t k, Run run) {
-    const std::size_t n = rows.shape(0), d = rows.shape(1);
+// Calls run(first, last, sums, memory) for parts of n rows; returns what all of them did.
+template <class Run>
+std::vector<std::int64_t> share_bounded(
+    std::size_t n, std::size_t d, const SumView* sums, Crew* crew,
+    std::size_t (*scratch)(std::size_t, std::size_t, std::size_t), std::size_t k, Run run) {
     const Executor executor(crew);
     const std::size_t step = rows_per_part(executor, n);
     const PrunedCounts done = parallel_reduce<PrunedCounts>(
@@ -83,8 +81,7 @@ std::vector<std::int64_t> share_bounded(const Matrix<R>& rows, const SumView* su
         [&](std::size_t first, std::size_t last, const SumView* into, unsigned char* memory) {
             SumView part_sums{};
             if (into) part_sums = from_row(*into, first);
-            const Rows<R> part{rows.data() + first * d, last - first, d};
-            return run(first, part, into ? &part_sums : nullptr, memory);
+            return run(first, last, into ? &part_sums : nullptr, memory);
         });
     return {done.moved, done.measured, done.scanned_rows, done.scanned_pairs, done.candidates};
 }
@@ -112,8 +109,9 @@ std::vector<std::int64_t> assign_bounded(
     const MotionView moved = motion.view();
     nb::gil_scoped_release release;
     return share_bounded(
-        rows, sums ? &view : nullptr, crew, use.assign_bounded_scratch, book.k,
-        [&](std::size_t first, const Rows<R>& part, const SumView* into, unsigned char* memory) {
+        n, d, sums ? &view : nullptr, crew, use.assign_bounded_scratch, book.k,
+        [&](std::size_t first, std::size_t last, const SumView* into, unsigned char* memory) {
+            const Rows<R> part{rows.data() + first * d, last - first, d};
             std::int32_t* label = labels.data() + first;
             return filter_rows ? use.assign_bounded_by(
                                      book, exact, part, filter_rows->data() + first * book.d, moved,
@@ -124,15 +122,16 @@ std::vector<std::int64_t> assign_bounded(
 }
 
 // The same with open rows compared in bytes; row 0 of the call is row `base` of the copy.
-template <class R>
+template <class Value>
 std::vector<std::int64_t> assign_byte_bounded(
-    ByteCopy& copy, const Packed<ByteBook>& packed, Matrix<R> rows, std::size_t base,
+    ByteCopy& copy, const Packed<ByteBook>& packed, Matrix<Value> rows, std::size_t base,
     OutVector<std::int32_t> labels, OutVector<std::int32_t> upper, OutVector<std::uint16_t> other,
     Array<std::uint16_t, 2> lower, const Motion& motion, bool whole, const Sums* sums,
     std::optional<Vector<std::int64_t>> times, std::optional<Vector<double>> weight, Crew* crew) {
     const std::size_t n = rows.shape(0), d = rows.shape(1);
     const ByteRowsView bytes = copy.rows.view();
     const ByteBookView& book = packed.book.view();
+    using R = typename Reading<Value>::Type;
     const auto& use = kernels_of<R>(copy.use).bytes;
     expect(copy.use == packed.use && d == bytes.d && book.d == d && book.flat,
            "assign_byte_bounded: rows and centers in groups do not fit");
@@ -146,10 +145,14 @@ std::vector<std::int64_t> assign_byte_bounded(
     const MotionView moved = motion.view();
     nb::gil_scoped_release release;
     return share_bounded(
-        rows, sums ? &view : nullptr, crew, use.bounded_scratch, book.k,
-        [&](std::size_t first, const Rows<R>& part, const SumView* into, unsigned char* memory) {
-            return use.assign_bounded(bytes, book, base + first, part, moved, bounds.from(first),
-                                      labels.data() + first, whole, into, memory);
+        n, d, sums ? &view : nullptr, crew, use.bounded_scratch, book.k,
+        [&](std::size_t first, std::size_t last, const SumView* into, unsigned char* memory) {
+            Rows<R> part = Reading<Value>::rows(rows);
+            part.n = last - first;
+            if (part.data) part.data += first * d;
+            return use.assign_bounded(
+                bytes, book, base + first, part, Reading<Value>::narrow(rows, first), moved,
+                bounds.from(first), labels.data() + first, whole, into, memory);
         });
 }
 
@@ -218,6 +221,15 @@ std::vector<std::int64_t> assign_leaves(RowTree& leaves, std::size_t first, std:
     return {done.moved, done.measured, done.scanned_rows, done.scanned_pairs, done.candidates};
 }
 
+template <class Value>
+void bind_byte_bounded(nb::module_& m) {
+    const auto none = nb::none();
+    m.def("assign_byte_bounded", &assign_byte_bounded<Value>, "bytes"_a, "book"_a,
+          "rows"_a.noconvert(), "base"_a, "labels"_a.noconvert(), "upper"_a.noconvert(),
+          "other"_a.noconvert(), "lower"_a.noconvert(), "motion"_a, "whole"_a, "sums"_a = none,
+          "times"_a = none, "weight"_a = none, "crew"_a = none);
+}
+
 template <class T>
 void bind_typed(nb::module_& m) {
     const auto none = nb::none();
@@ -243,10 +255,7 @@ void bind_typed(nb::module_& m) {
           "labels"_a.noconvert(), "upper"_a.noconvert(), "other"_a.noconvert(),
           "lower"_a.noconvert(), "motion"_a, "whole"_a, "sums"_a = none, "times"_a = none,
           "weight"_a = none, "filter_rows"_a.noconvert() = none, "crew"_a = none);
-    m.def("assign_byte_bounded", &assign_byte_bounded<T>, "bytes"_a, "book"_a, "rows"_a.noconvert(),
-          "base"_a, "labels"_a.noconvert(), "upper"_a.noconvert(), "other"_a.noconvert(),
-          "lower"_a.noconvert(), "motion"_a, "whole"_a, "sums"_a = none, "times"_a = none,
-          "weight"_a = none, "crew"_a = none);
+    bind_byte_bounded<T>(m);
 }
 
 }  // namespace
@@ -306,6 +315,8 @@ void bind_pruned_passes(nb::module_& m) {
         .def_prop_ro("total_travel", &Motion::total_travel);
     bind_typed<float>(m);
     bind_typed<double>(m);
+    bind_byte_bounded<std::uint8_t>(m);
+    bind_byte_bounded<std::uint16_t>(m);
 }
 
 }  // namespace partita::binding

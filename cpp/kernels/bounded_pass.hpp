@@ -14,7 +14,7 @@
 #pragma once
 
 #include "exact_sums.hpp"
-#include "packing.hpp"
+#include "narrow_rows.hpp"
 #include "quick_distance.hpp"
 
 namespace partita::PARTITA_ISA {
@@ -50,11 +50,11 @@ struct CandidatePairs {
 struct BoundScratch {
     OpenRows open_rows;
     CandidatePairs* pairs;
-    unsigned char *filter, *sums;
+    unsigned char *filter, *sums, *wide;
     std::size_t used;
 
     BoundScratch(unsigned char* memory, std::size_t n, std::size_t k, std::size_t filter_bytes,
-                 std::size_t sum_bytes) {
+                 std::size_t sum_bytes, std::size_t wide_bytes) {
         ScratchArena arena(memory);
         open_rows.row = arena.take<std::int32_t>(n);
         open_rows.groups = arena.take<std::uint32_t>(n);
@@ -64,6 +64,7 @@ struct BoundScratch {
         pairs = arena.take<CandidatePairs>(1);
         filter = arena.take<unsigned char>(filter_bytes);
         sums = arena.take<unsigned char>(sum_bytes);
+        wide = arena.take<unsigned char>(wide_bytes);  // a narrow row
         used = arena.used();
     }
 };
@@ -95,7 +96,7 @@ struct TileHits {
 template <class R, class Filter>
 class BoundedPass {
 public:
-    BoundedPass(Filter& filter, const ExactView& exact, const Rows<R>& rows,
+    BoundedPass(Filter& filter, const ExactView& exact, const RowReader<R>& rows,
                 const MotionView& motion, const BoundView& bounds, std::int32_t* label,
                 const SumView* sums, const BoundScratch& scratch)
         : filter_(filter), exact_(exact), rows_(rows), motion_(motion), bounds_(bounds),
@@ -120,9 +121,7 @@ public:
 private:
     static constexpr std::size_t W = kPanelWidth<float>;
 
-    const R* row(std::size_t i) const { return rows_.data + i * rows_.d; }
-
-    PARTITA_INLINE void fetch(std::size_t i) const { prefetch_row(row(i), rows_.d); }
+    const R* row(std::size_t i) const { return rows_.row(i); }
 
     // Groups that may hold a center as near as `upper`, and the lowest bound of all groups.
     PARTITA_INLINE static BoundTest test_groups(const BoundView& bounds, const MotionView& motion,
@@ -150,7 +149,7 @@ private:
         const BoundView bounds = bounds_;  // copies, kept in registers
         const MotionView motion = motion_;
         const std::int32_t* const label = label_;
-        const std::size_t n = rows_.n;
+        const std::size_t n = rows_.count();
         const std::uint32_t every = first_bits(groups());
         const OpenRows list = s_.open_rows;
         std::size_t listed = 0;
@@ -278,7 +277,7 @@ private:
                 for (std::uint32_t lanes = hits.of[r] & needed; lanes; lanes &= lanes - 1) {
                     const std::int32_t lane = __builtin_ctz(lanes);
                     if (j == label_[open_.at[lane]]) continue;
-                    fetch(static_cast<std::size_t>(open_.at[lane]));
+                    rows_.prefetch(static_cast<std::size_t>(open_.at[lane]));
                     hits.lane[listed] = lane;
                     hits.center[listed++] = j;
                 }
@@ -382,7 +381,7 @@ private:
 
     Filter& filter_;
     const ExactView& exact_;
-    const Rows<R>& rows_;
+    const RowReader<R>& rows_;
     const MotionView& motion_;
     const BoundView& bounds_;
     std::int32_t* label_;

@@ -165,19 +165,24 @@ private:
 
 template <class R>
 std::size_t byte_bounded_scratch(std::size_t n, std::size_t k, std::size_t d) {
-    return BoundScratch(nullptr, n, k, ByteFilter::bytes(k, d), RowAccumulator<R>::bytes(d)).used;
+    return BoundScratch(nullptr, n, k, ByteFilter::bytes(k, d), RowAccumulator<R>::bytes(d),
+                        d * sizeof(R))
+        .used;
 }
 
-// The pass with bounds over rows of which row i is row base + i of the copy in bytes.
+// The pass with bounds over rows of which row i is row base + i of the copy in bytes. If `rows` has no
+// values, `narrow` has them.
 template <class R>
 PrunedCounts assign_byte_bounded(const ByteRowsView& bytes, const ByteBookView& book,
-                                 std::size_t base, const Rows<R>& rows, const MotionView& motion,
-                                 const BoundView& bounds, std::int32_t* label, bool whole,
-                                 const SumView* sums, unsigned char* memory) {
+                                 std::size_t base, const Rows<R>& rows, const NarrowRows& narrow,
+                                 const MotionView& motion, const BoundView& bounds,
+                                 std::int32_t* label, bool whole, const SumView* sums,
+                                 unsigned char* memory) {
     const BoundScratch scratch(memory, rows.n, book.k, ByteFilter::bytes(book.k, book.d),
-                               RowAccumulator<R>::bytes(book.d));
+                               RowAccumulator<R>::bytes(book.d), book.d * sizeof(R));
+    const RowReader<R> reader(rows, narrow, reinterpret_cast<R*>(scratch.wide));
     ByteFilter filter(bytes, book, base, motion, scratch.filter);
-    return BoundedPass<R, ByteFilter>(filter, book.exact, rows, motion, bounds, label, sums,
+    return BoundedPass<R, ByteFilter>(filter, book.exact, reader, motion, bounds, label, sums,
                                       scratch)
         .run(whole);
 }

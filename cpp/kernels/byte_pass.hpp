@@ -60,9 +60,9 @@ public:
     BytePass(const ByteRowsView& bytes, const ByteBookView& book, const Rows<R>& rows,
              const NarrowRows& narrow, std::size_t base, std::int32_t* label, const SumView* sums,
              unsigned char* memory)
-        : bytes_(bytes), book_(book), rows_(rows), narrow_(narrow), base_(base), label_(label),
-          sums_(sums), tie_share_(tie_share(book.d)),
-          accumulator_(sums ? *sums : none_, lay_out(memory)) {}
+        : bytes_(bytes), book_(book), base_(base), label_(label), sums_(sums),
+          tie_share_(tie_share(book.d)), accumulator_(sums ? *sums : none_, lay_out(memory)),
+          reader_(rows, narrow, wide_row_) {}
 
     static std::size_t bytes(std::size_t k, std::size_t d) {
         return BytePass(k, d).used_ + RowAccumulator<R>::bytes(d);
@@ -96,7 +96,8 @@ private:
         std::int32_t center[W][kMaxByteCandidates];
     };
 
-    BytePass(std::size_t k, std::size_t d) : book_{}, accumulator_(none_, nullptr) {
+    BytePass(std::size_t k, std::size_t d)
+        : book_{}, accumulator_(none_, nullptr), reader_({}, {}, nullptr) {
         book_.padded = (k + 15) / 16 * 16;
         book_.d = d;
         lay_out(nullptr);
@@ -119,24 +120,8 @@ private:
         return memory + used_;
     }
 
-    // The values of row i; of narrow rows, until the next call.
-    const R* row(std::int32_t i) const {
-        const std::size_t at = static_cast<std::size_t>(i) - base_;
-        if constexpr (sizeof(R) == 4)
-            if (!rows_.data) {
-                widen_row(narrow_, at, book_.d, wide_row_);
-                return wide_row_;
-            }
-        return rows_.data + at * rows_.d;
-    }
-
-    void prefetch(std::int32_t i) const {
-        const std::size_t at = static_cast<std::size_t>(i) - base_;
-        if (rows_.data)
-            prefetch_row(rows_.data + at * rows_.d, book_.d);
-        else
-            prefetch_narrow_row(narrow_, at, book_.d);
-    }
+    // The values of row i of the data; of narrow rows, until the next call.
+    const R* row(std::int32_t i) const { return reader_.row(static_cast<std::size_t>(i) - base_); }
 
     void panel(std::size_t p) {
         const BytePanel& panel = bytes_.panel[p];
@@ -228,7 +213,7 @@ private:
             }
             next.row[next.count] = order[r];
             next.candidates[next.count++] = left;
-            prefetch(order[r]);
+            reader_.prefetch(static_cast<std::size_t>(order[r]) - base_);
         }
         decide(open_[turn_ ^ 1]);
     }
@@ -282,8 +267,6 @@ private:
 
     ByteRowsView bytes_{};
     ByteBookView book_;
-    Rows<R> rows_{};
-    NarrowRows narrow_{};
     R* wide_row_ = nullptr;
     std::size_t base_ = 0;
     std::int32_t* label_ = nullptr;
@@ -300,6 +283,7 @@ private:
     double* panel_ = nullptr;
     std::size_t used_ = 0;
     RowAccumulator<R> accumulator_;
+    RowReader<R> reader_;
     ByteCounts counts_{};
 };
 

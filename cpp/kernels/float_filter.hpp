@@ -126,7 +126,7 @@ private:
 template <class R>
 std::size_t bounded_scratch(std::size_t n, std::size_t k, std::size_t d) {
     const std::size_t filter = FloatFilter<R, R>::bytes(d + 1);
-    return BoundScratch(nullptr, n, k, filter, RowAccumulator<R>::bytes(d)).used;
+    return BoundScratch(nullptr, n, k, filter, RowAccumulator<R>::bytes(d), 0).used;
 }
 
 template <class R, class F>
@@ -135,9 +135,11 @@ PrunedCounts assign_bounded(const BookView<float>& book, const ExactView& exact,
                             const BoundView& bounds, std::int32_t* label, bool whole,
                             const SumView* sums, unsigned char* memory) {
     const std::size_t bytes = FloatFilter<R, R>::bytes(book.d);
-    const BoundScratch scratch(memory, rows.n, exact.k, bytes, RowAccumulator<R>::bytes(exact.d));
+    const BoundScratch scratch(memory, rows.n, exact.k, bytes, RowAccumulator<R>::bytes(exact.d),
+                               0);
+    const RowReader<R> reader(rows, {}, nullptr);
     FloatFilter<R, F> filter(book, exact, rows, filter_rows, motion, scratch.filter);
-    return BoundedPass<R, FloatFilter<R, F>>(filter, exact, rows, motion, bounds, label, sums,
+    return BoundedPass<R, FloatFilter<R, F>>(filter, exact, reader, motion, bounds, label, sums,
                                              scratch)
         .run(whole);
 }

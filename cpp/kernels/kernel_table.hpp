@@ -26,8 +26,9 @@ struct ByteKernels {
     void (*turn)(const ByteRowsView&, std::size_t, std::size_t, bool, unsigned char*);
     std::size_t (*bounded_scratch)(std::size_t n, std::size_t k, std::size_t d);
     PrunedCounts (*assign_bounded)(const ByteRowsView&, const ByteBookView&, std::size_t,
-                                   const Rows<T>&, const MotionView&, const BoundView&,
-                                   std::int32_t*, bool, const SumView*, unsigned char*);
+                                   const Rows<T>&, const NarrowRows&, const MotionView&,
+                                   const BoundView&, std::int32_t*, bool, const SumView*,
+                                   unsigned char*);
 };
 
 template <class T>

@@ -34,4 +34,37 @@ PARTITA_INLINE void prefetch_narrow_row(const NarrowRows& rows, std::size_t i, s
         prefetch_row(rows.bytes + i * d, d);
 }
 
+// Rows by their number: in place, or, if they have no values, widened one at a time.
+template <class R>
+class RowReader {
+public:
+    // wide: (d) for narrow rows
+    RowReader(const Rows<R>& rows, const NarrowRows& narrow, R* wide)
+        : rows_(rows), narrow_(narrow), wide_(wide) {}
+
+    std::size_t count() const { return rows_.n; }
+
+    // The values of row i; of narrow rows, until the next call.
+    PARTITA_INLINE const R* row(std::size_t i) const {
+        if constexpr (sizeof(R) == 4)
+            if (!rows_.data) {
+                widen_row(narrow_, i, rows_.d, wide_);
+                return wide_;
+            }
+        return rows_.data + i * rows_.d;
+    }
+
+    PARTITA_INLINE void prefetch(std::size_t i) const {
+        if (rows_.data)
+            prefetch_row(rows_.data + i * rows_.d, rows_.d);
+        else
+            prefetch_narrow_row(narrow_, i, rows_.d);
+    }
+
+private:
+    Rows<R> rows_;
+    NarrowRows narrow_;
+    R* wide_;
+};
+
 }  // namespace partita::PARTITA_ISA

@@ -122,6 +122,18 @@ def test_bounds_compare_open_rows_in_bytes(fast_bytes, eager_bounds, rounded, k,
     assert same_bits(model, fit_from(rows, rows[:k], max_iter=40, algorithm="plain"))
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.float16])
+def test_bounds_read_narrow_rows_where_they_are(fast_bytes, eager_bounds, monkeypatch, dtype):
+    monkeypatch.setattr(bytes_path, "MAX_FLOAT_COPY_BYTES", 0)
+    monkeypatch.setattr(DenseSource, "kernel_rows", property(lambda self: 1 / 0))
+    rows = np.clip(groups(n=9000, d=128, k=80, spread=0.3) * 25 + 128, 0, 255).astype(dtype)
+    start = rows[:60].astype(float)
+    model = fit_from(rows, start, max_iter=12)
+    assert "yinyang" in {p.path for p in model.trace_}, model.paths_
+    plain = fit_from(rows.astype(np.float64), start, max_iter=12, algorithm="plain")
+    assert same_bits(model, plain)
+
+
 def test_bounds_over_bytes_follow_policies_for_empty_clusters(fast_bytes, eager_bounds):
     rows = groups(n=9000, d=128, k=40, spread=0.5)
     start = np.concatenate([rows[:60], np.full((6, 128), 50.0)])

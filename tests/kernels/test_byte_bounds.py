@@ -15,6 +15,8 @@ from partita._kernels import reference
 from partita.centers import Centers
 from partita.engine.paths.bounds_path import RowBounds
 from partita.engine.paths.center_groups import CenterGroups
+from partita.exact_weights import Weights
+from partita.moments import Grid, Moments
 
 pytestmark = [pytest.mark.compiled, pytest.mark.sanitize]
 FLOATS = [np.float32, np.float64]
@@ -108,6 +110,36 @@ def test_rows_that_bytes_place_as_wrongly_as_they_can(walk, steps):
             back = there[::-1]
             zero = np.zeros(d)
             walk(rows, [Centers(np.ascontiguousarray(c), zero) for c in (there, back, there)])
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float16])
+def test_narrow_rows_are_read_where_they_are(byte_core, dtype):
+    rng = np.random.default_rng(4)
+    rows = rng.integers(0, 256, (700, 45)).astype(dtype)
+    narrow = rows if dtype is np.uint8 else rows.view(np.uint16)
+    wide, zero = rows.astype(np.float32), np.zeros(45)
+    path = wander(wide[:30], zero, 4, 0, 20.0)
+    groups = CenterGroups.around(path[0].values, 4)
+    copy = rounded(byte_core, wide, zero)
+    byte_core.turn_codes(copy, by_row=True)
+    labels = plain_labels(wide, path[0].values, zero)
+    bounds = RowBounds(700, path[0], groups, 0.5, False, copy=copy)
+    sums = [
+        Moments.zero(30, Grid.of_extent(zero, zero + 255, zero, Weights.of(None, 700)))
+        for _ in "ab"
+    ]
+    for step, at in enumerate(path):
+        motion, before = bounds.follow(at, labels), labels.copy()
+        book = byte_core.ByteBook(copy, at.values, zero, groups.members, groups.sizes)
+        byte_core.assign_byte_bounded(
+            copy, book, narrow, 0, labels, bounds.upper, bounds.other, bounds.lower, motion,
+            step == 0, sums[0].sums,
+        )  # fmt: skip
+        byte_core.move_rows(sums[1].sums, wide, before, labels)
+        np.testing.assert_array_equal(labels, plain_labels(wide, at.values, zero))
+        check(bounds, motion, 0.5, wide, at, labels)
+        for a, b in ((sums[0].hi, sums[1].hi), (sums[0].lo, sums[1].lo)):
+            np.testing.assert_array_equal(a, b)
 
 
 def test_codes_are_the_same_after_they_were_turned_twice(byte_core):

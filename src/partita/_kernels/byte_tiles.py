@@ -83,7 +83,8 @@ def widen_halves(bits: Array, out: Floats) -> None:
     out[:] = bits.view(np.float16)
 
 
-def _as_floats(narrow: Array) -> Floats:
+def as_floats(narrow: Array) -> Floats:
+    """Return the values of bytes, or of the bits of halves."""
     return (narrow.view(np.float16) if narrow.dtype == np.uint16 else narrow).astype(np.float32)
 
 
@@ -185,7 +186,7 @@ def assign_bytes(
     rows moved, rows with several candidates, candidates of these.
     """
     if rows.dtype in (np.uint8, np.uint16):
-        rows = _as_floats(rows)
+        rows = as_floats(rows)
     order = bytes.order[base : base + len(rows)] - base
     if book.is_grouped or bytes.by_row:
         raise ValueError(

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from partita._common.array_types import Floats, Ints
+from partita._common.array_types import Array, Floats, Ints
 from partita._kernels.assignment import Codebook, assign, d64
-from partita._kernels.byte_tiles import ByteBook, ByteRows, score_bounds
+from partita._kernels.byte_tiles import ByteBook, ByteRows, as_floats, score_bounds
 from partita._kernels.crew import Crew
 from partita._kernels.exact_sums import Sums
 
@@ -209,7 +209,7 @@ def assign_bounded(
 def assign_byte_bounded(
     bytes: ByteRows,
     book: ByteBook,
-    rows: Floats,
+    rows: Array,
     base: int,
     labels: Ints,
     upper: Ints,
@@ -224,10 +224,13 @@ def assign_byte_bounded(
 ) -> list[int]:
     """Do the same as `assign_bounded` with open rows compared in bytes.
 
-    `bytes` has all rows, of which these are those from row `base` on.
+    `bytes` has all rows, of which these are those from row `base` on, of the types that
+    `assign_bytes` reads.
     """
     if not (book.is_grouped and bytes.by_row):
         raise ValueError("assign_byte_bounded: codes laid out by row, centers in groups expected")
+    if rows.dtype in (np.uint8, np.uint16):
+        rows = as_floats(rows)
     before, order = labels.copy(), bytes.order
     counts = assign_bounded(
         Codebook(book.centers, book.origin), None, rows, labels, upper, other, lower, motion, whole,

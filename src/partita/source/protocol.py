@@ -79,6 +79,7 @@ class PrunableRows(Source, Protocol):
 
     row_bytes: int  # of one row, in the type of the data
     copy_bytes: int  # that `kernel_rows` takes; 0 if it is the data itself
+    narrow: Array | None  # all rows as bytes, or as the bits of halves, if these are the data
 
     @property
     def kernel_rows(self) -> Array:

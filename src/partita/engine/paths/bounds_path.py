@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from partita._common.array_types import Ints
+from partita._common.array_types import Array, Ints
 from partita._kernels import kernels
 from partita._kernels.pruned_passes import UNBOUNDED, bounds_stride
 from partita.centers import Centers
+from partita.engine.paths.bytes_path import byte_memory, stays_narrow
 from partita.engine.paths.center_groups import CENTERS_PER_TILE, MAX_GROUPS, CenterGroups
 from partita.engine.paths.path import (
     MAX_SETTLING_PASSES,
@@ -143,7 +144,7 @@ class BoundsPath:
         crew, k, d = source.workers.crew, len(centers.values), source.d
         motion = bounds.follow(centers, self.labels, crew)
         scan = self._scanner(centers)
-        all_rows, totals = source.kernel_rows, None if sums is None else sums.sums
+        all_rows, totals = self._rows(), None if sums is None else sums.sums
         calls: list[list[int]] = []
         work = max(
             MIN_WORK_PER_ROW, work_in_tiles(k, d if bounds.prefix is None else bounds.prefix.length)
@@ -158,6 +159,11 @@ class BoundsPath:
             )  # fmt: skip
         bounds.fresh = False
         return PrunedCounts.sum_of(calls)
+
+    def _rows(self) -> Array:
+        """All rows: where they are, if bytes or halves are only read for their candidates."""
+        narrow = self._source.narrow
+        return self._source.kernel_rows if self.bounds.copy is None or narrow is None else narrow
 
     def _scanner(self, centers: Centers) -> Callable[..., list[int]]:
         """Return the kernel for these centers; its first argument is the slice of the rows."""
@@ -213,7 +219,7 @@ def start_bounds(start: PathStart, prefix: PrefixFilter | None = None) -> Path |
         source = source.subset(rows, Weights.of(None, len(rows)), source.survey())
         labels = labels[rows]
     copy = None
-    if start.has_bytes and prefix is None:
+    if prefix is None and (start.has_bytes or stays_narrow(start.source, start.k)):
         copy = source.round_to_bytes() if rows is not None else start.byte_copy()
     bounds = RowBounds(source.n, start.centers, groups, quantum, use_center_distances, prefix, copy)
     return BoundsPath(source, labels, bounds, start.plan.path)
@@ -273,7 +279,8 @@ def bounds_memory(source: PrunableRows, k: int, bytes_per_row: int) -> float:
     """Bytes for bounds of `bytes_per_row`, and for everything else that the passes need."""
     # distances between centers, temporarily, with the rows of those that are measured
     between = 16 * k * k + 16 * k * source.d if k * k <= 2 * source.n else 0
-    return source.n * bytes_per_row + between + source.copy_bytes
+    copy = byte_memory(source) if stays_narrow(source, k) else source.copy_bytes
+    return source.n * bytes_per_row + between + copy
 
 
 def grouped_bytes(k: int) -> int:
@@ -283,7 +290,9 @@ def grouped_bytes(k: int) -> int:
 
 def _suits(path: str, source: PrunableRows, k: int) -> str | None:
     plan = bounds_plan(k, f"{source.d} features")
-    if plan.path != path or (path == "hamerly" and source.copy_bytes):
+    if plan.path != path:
+        return None
+    if path == "hamerly" and source.copy_bytes and not stays_narrow(source, k):
         return None
     return plan.why
 

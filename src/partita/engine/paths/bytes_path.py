@@ -20,8 +20,10 @@ from partita.engine.paths.path import (
 )
 from partita.engine.paths.plain_path import UnprunedPath
 from partita.moments import Moments
-from partita.source.pass_price import byte_cost
+from partita.source.pass_price import byte_cost, passes_before_bytes
 from partita.source.protocol import PrunableRows
+
+MAX_FLOAT_COPY_BYTES = 1 << 26  # of rows whose values are smaller than floats
 
 
 class BytesPath(UnprunedPath):
@@ -48,6 +50,18 @@ class BytesPath(UnprunedPath):
 def byte_memory(source: PrunableRows) -> float:
     """Bytes of a copy of the rows in bytes."""
     return source.n * (-(-source.d // 4) * 4 + 16)
+
+
+def stays_narrow(source: PrunableRows, k: int) -> bool:
+    """Return whether rows of bytes or halves are read where they are: copies would be large."""
+    if source.narrow is None or not is_large_copy(source):
+        return False
+    return passes_before_bytes(source.n, k, source.d, source.row_bytes) is not None
+
+
+def is_large_copy(source: PrunableRows) -> bool:
+    """Return whether a copy of the rows as floats would be large, and larger than they are."""
+    return source.copy_bytes > max(MAX_FLOAT_COPY_BYTES, source.n * source.row_bytes)
 
 
 def _start(start: PathStart) -> Path | PathPlan:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from partita.engine.paths.bounds_path import HAMERLY, YINYANG
-from partita.engine.paths.bytes_path import BYTES, byte_memory
+from partita.engine.paths.bytes_path import BYTES, byte_memory, is_large_copy, stays_narrow
 from partita.engine.paths.leaves_path import BLOCKS
 from partita.engine.paths.panels_path import PANELS
 from partita.engine.paths.path import PathPlan
@@ -19,7 +19,6 @@ KINDS = BLOCKS, PANELS, PREFIX, HAMERLY, YINYANG, BYTES, PLAIN
 PATH_KINDS = {kind.name: kind for kind in KINDS}
 PATHS = tuple(PATH_KINDS)
 LEAN_PATHS = ("hamerly", "plain")  # in place of one that needs too much memory
-MAX_FLOAT_COPY_BYTES = 1 << 26  # of rows whose values are smaller than floats
 MIN_FIT_PASSES = 3  # two until no label changes, and one to the centers as they are returned
 
 
@@ -62,7 +61,7 @@ def _plan(source: Source, k: int, algorithm: str, memory: float) -> PathPlan:
         plan = PathPlan(path, f"requested by algorithm={algorithm!r}", forced=True)
     elif reason := why_plain(rows, k):
         return PathPlan("plain", reason)
-    elif rows.copy_bytes > max(MAX_FLOAT_COPY_BYTES, rows.n * rows.row_bytes):
+    elif is_large_copy(rows) and not stays_narrow(rows, k):
         return PathPlan("plain", "a copy of the rows as floats would be larger than they are")
     else:
         plan = next(
