@@ -23,6 +23,10 @@
 #ifdef __unix__
 #include <unistd.h>
 #endif
+#ifdef __GLIBC__
+#include <pthread.h>
+#include <sched.h>
+#endif
 
 #include "kernels/aligned_memory.hpp"
 
@@ -34,6 +38,45 @@ inline void reserve_exception_memory() {
 #ifdef __GLIBCXX__
     [[maybe_unused]] abi::__cxa_eh_globals* volatile taken = abi::__cxa_get_globals();
 #endif
+}
+
+// Starts a detached thread that calls run(), which must not throw. Linux tends to put it on the
+// caller's own processor if that was idle before, where it waits for milliseconds; so it begins on
+// any other, and may move as the caller may from then on.
+template <class Run>
+void start_thread(Run run) {
+#ifdef __GLIBC__
+    struct Start {
+        Run run;
+        cpu_set_t allowed;
+    };
+    cpu_set_t allowed;
+    const int here = sched_getcpu();
+    pthread_attr_t attributes;
+    if (here >= 0 && here < CPU_SETSIZE && !sched_getaffinity(0, sizeof allowed, &allowed) &&
+        CPU_COUNT(&allowed) > 1 && !pthread_attr_init(&attributes)) {
+        auto start = std::make_unique<Start>(Start{run, allowed});
+        CPU_CLR(here, &allowed);
+        pthread_t thread;
+        const bool started = !pthread_attr_setaffinity_np(&attributes, sizeof allowed, &allowed) &&
+                             !pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED) &&
+                             !pthread_create(
+                                 &thread, &attributes,
+                                 [](void* given) -> void* {
+                                     const std::unique_ptr<Start> own(static_cast<Start*>(given));
+                                     sched_setaffinity(0, sizeof own->allowed, &own->allowed);
+                                     own->run();
+                                     return nullptr;
+                                 },
+                                 start.get());
+        pthread_attr_destroy(&attributes);
+        if (started) {
+            start.release();
+            return;
+        }
+    }
+#endif
+    std::thread(run).detach();
 }
 
 // What the threads of a crew share. A thread that wakes up late holds it until it has ended.
@@ -87,7 +130,7 @@ public:
 
 private:
     using Clock = std::chrono::steady_clock;
-    static constexpr auto kPollTime = std::chrono::microseconds(150), kNoPolling = kPollTime * 0;
+    static constexpr auto kPollTime = std::chrono::microseconds(1000), kNoPolling = kPollTime * 0;
     static constexpr int kPauseRounds = 4096;  // pauses of the caller before it yields
     static constexpr int kPollsPerClock = 32;  // polls between two readings of the clock
     // The gate: bit 0 set: helpers may enter the job, the bits above count those inside.
@@ -128,6 +171,7 @@ private:
                 if (now != seen) return now;
                 pause();
             }
+            std::this_thread::yield();  // to the caller, if both have one processor
         } while (Clock::now() < polls_until);
         wakeups_.wait(seen, std::memory_order_acquire);
         return wakeups_.load(std::memory_order_acquire);
@@ -222,7 +266,7 @@ private:
         try {
             auto shared = std::make_shared<Job>(threads() <= std::thread::hardware_concurrency());
             for (std::size_t thread = 1; thread < threads(); ++thread) {
-                std::thread([shared, thread] { shared->help(thread); }).detach();
+                start_thread([shared, thread] { shared->help(thread); });
                 helpers_ = shared;
             }
         } catch (const std::system_error&) {  // go on with as many as the system allows

@@ -144,6 +144,54 @@ void own_distance(Matrix<T> rows, Matrix<double> centers, Vector<double> origin,
                  });
 }
 
+// The exact sum of the distances of some rows.
+struct ExactCost {
+    std::int64_t digits[kExactDigits] = {};
+    bool finite = true;
+};
+
+void add(ExactCost& total, const ExactCost& part) {
+    for (std::size_t i = 0; i < kExactDigits; ++i) total.digits[i] += part.digits[i];
+    total.finite = total.finite && part.finite;
+}
+
+// digits (1, 136) += the exact sum of D64, or weight·D64, of every row to the center of its label.
+// Returns false, and adds nothing, if a distance is not finite.
+template <class T>
+bool own_cost(Matrix<T> rows, Matrix<double> centers, Vector<double> origin,
+              Vector<std::int32_t> labels, Array<std::int64_t, 2> digits,
+              std::optional<Vector<double>> weight, Crew* crew) {
+    constexpr std::size_t kRowsAtOnce = 512;
+    const auto& use = kernels_of<T>(&table());
+    const std::size_t n = rows.shape(0), d = rows.shape(1);
+    expect(centers.shape(1) == d && origin.shape(0) == d && digits.shape(0) == 1 &&
+               digits.shape(1) == kExactDigits && (!weight || weight->shape(0) == n),
+           "own_cost: shapes do not fit");
+    expect_labels(labels, n, centers.shape(0), 0);
+    nb::gil_scoped_release release;
+    const Executor executor(crew);
+    const ExactCost cost = parallel_reduce<ExactCost>(
+        executor, n, rows_per_part(executor, n), nullptr, kRowsAtOnce * sizeof(double),
+        [&](std::size_t first, std::size_t last, const SumView*, unsigned char* memory) {
+            ExactCost part;
+            double* out = reinterpret_cast<double*>(memory);
+            for (std::size_t i = first; i < last && part.finite; i += kRowsAtOnce) {
+                const std::size_t m = std::min(kRowsAtOnce, last - i);
+                use.own_distance({rows.data() + i * d, m, d}, centers.data(), origin.data(),
+                                 labels.data() + i, out);
+                const double most = std::numeric_limits<double>::max();
+                part.finite = std::all_of(out, out + m, [&](double v) { return v <= most; });
+                if (part.finite)
+                    table().exact_sum({out, m, weight ? weight->data() + i : nullptr, nullptr},
+                                      part.digits);
+            }
+            return part;
+        });
+    for (std::size_t i = 0; cost.finite && i < kExactDigits; ++i)
+        digits.data()[i] += cost.digits[i];
+    return cost.finite;
+}
+
 template <class T>
 void bind_typed(nb::module_& m, const char* book) {
     const auto none = nb::none();
@@ -192,6 +240,9 @@ void bind_typed(nb::module_& m, const char* book) {
           "labels"_a.noconvert(), "first"_a.noconvert(), "second"_a.noconvert(), "crew"_a = none);
     m.def("own_distance", &own_distance<T>, "rows"_a.noconvert(), "centers"_a.noconvert(),
           "origin"_a.noconvert(), "labels"_a.noconvert(), "out"_a.noconvert(), "crew"_a = none);
+    m.def("own_cost", &own_cost<T>, "rows"_a.noconvert(), "centers"_a.noconvert(),
+          "origin"_a.noconvert(), "labels"_a.noconvert(), "digits"_a.noconvert(), "weight"_a = none,
+          "crew"_a = none);
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ PARTITA_INLINE void clear_first(const SumView& sums, std::size_t cluster) {
 template <class T>
 class RowAccumulator {
 public:
-    static constexpr std::size_t kBufferValues = 512, kMinWideFeatures = 16;
+    static constexpr std::size_t kBufferValues = 512, kMinWideFeatures = 8;
     static constexpr std::size_t kFetchedValues = 128;  // of a long row, at a time
 
     static bool wide(std::size_t d) { return d >= kMinWideFeatures; }

@@ -90,6 +90,7 @@ struct Kernels {
                         const SketchView&, double*, unsigned char*);
     void (*extent)(const Rows<T>&, const double*, T*, T*, T*);
     void (*count_beyond)(const Rows<T>&, const T*, const std::int64_t*, std::int64_t*);
+    bool (*are_whole)(const T*, std::size_t);
     void (*gram_move)(const GramMoves<T>&, std::size_t, std::size_t);
     double (*spin)(std::int64_t, T*);
     void (*medoid_two_nearest)(const SwapView<T>&);

@@ -93,7 +93,7 @@ class Moments:
 
     def stats_about(self, centers: Floats, crew: Any = None) -> tuple[ClusterStats, Floats]:
         """`stats`, and the distance (k,) of each mean to its center; 0 if the cluster is empty."""
-        weight, sse, gap = np.empty((3, len(self.hi)))
-        mean = np.empty(centers.shape)
+        k = len(self.hi)
+        weight, mean, sse, gap = np.empty(k), np.empty(centers.shape), np.empty(k), np.empty(k)
         kernels.summarise(self.sums, self.grid.unit, centers, weight, mean, sse, gap, crew)
         return ClusterStats(weight, mean, sse), gap

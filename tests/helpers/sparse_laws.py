@@ -18,7 +18,7 @@ EXACT_VALUES = 800  # of a case whose objective is computed in fractions
 @contextmanager
 def small_blocks():
     """Share even few rows among threads."""
-    names = {"MIN_THREADED_WORK": 0, "MIN_CREW_WORK": 0, "ALIGN": 16}
+    names = {"MIN_THREADED_WORK": 0, "MIN_CREW_WORK": 0, "MIN_AWAKE_CREW_WORK": 0, "ALIGN": 16}
     with mock.patch.multiple(blocks, **names):
         yield
 

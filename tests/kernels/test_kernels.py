@@ -11,6 +11,7 @@ from helpers.cases import adversaries, problems, sums_of
 from hypothesis import given
 from hypothesis import strategies as st
 
+from partita._common.exact_sum import rounded_total
 from partita._kernels import kernels, reference
 from partita.exact_weights import Weights
 from partita.moments import Grid, Moments
@@ -245,6 +246,75 @@ def test_distances_have_the_bits_of_the_twin(core, problem):
     core.assign_few(rows, centers, few)
     reference.assign_few(rows, centers, some)
     np.testing.assert_array_equal(few, some)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("d", [1, 3, 8, 15, 130])
+@pytest.mark.parametrize("n", [1, 7, 300, 2000])
+def test_extents_of_parts_are_those_of_all_rows(core, dtype, n, d):
+    rows = np.random.default_rng(n * d).normal(size=(n, d)).astype(dtype)
+    low, high, taint = np.full(d, np.inf, dtype), np.full(d, -np.inf, dtype), np.zeros(d, dtype)
+    core.extent(rows, low, high, taint, None, core.Crew(3))
+    assert (low == rows.min(axis=0)).all()
+    assert (high == rows.max(axis=0)).all()
+    assert not np.isnan(taint).any()
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("odd", [0.5, -0.25, np.nan, np.inf, 2.0**20 + 1, 2.0**20, -7.0, 1e300])
+@pytest.mark.parametrize("shape", [(1, 1), (30, 5), (700, 3)])
+def test_whole_numbers_are_told_from_others(core, dtype, odd, shape):
+    rows = np.random.default_rng(0).integers(-9, 2**20, shape).astype(dtype)
+    assert core.are_whole(rows)
+    assert reference.are_whole(rows)
+    with np.errstate(over="ignore"):
+        rows[-1, shape[1] // 2] = odd
+    assert core.are_whole(rows) == reference.are_whole(rows) == (odd in (2.0**20, -7.0))
+
+
+@given(seed=st.integers(0, 10_000), n=st.sampled_from([1, 2, 5, 64, 501]), single=st.booleans())
+def test_crowded_features_are_those_of_the_twin(core, seed, n, single):
+    rng = np.random.default_rng(seed)
+    far = np.where(rng.random(n) < rng.random(), 0.0, 10.0 ** rng.integers(-300, 300))
+    columns = [
+        rng.normal(size=n),
+        np.full(n, 3.0),
+        rng.normal(size=n) + far,
+        (rng.random(n) < 0.7) * far,
+        rng.integers(0, 3, n) * 1e-7 + far,
+        np.where(rng.random(n) < 0.5, rng.normal(size=n) * 1e-7, 1.0),
+        far * 1e-300,
+    ]
+    with np.errstate(over="ignore"):
+        rows = np.nan_to_num(np.column_stack(columns).astype(np.float32 if single else float))
+    low, high = rows.min(axis=0).astype(float), rows.max(axis=0).astype(float)
+    with np.errstate(over="ignore"):
+        extent = np.minimum(high - low, 1e307)
+    outs = []
+    for module, crew in ((core, None), (core, core.Crew(2)), (reference, None)):
+        outs.append(np.full(rows.shape[1], 9, np.uint8))
+        module.crowded_features(rows, low, extent, extent * 2.0**-20, outs[-1], crew)
+    np.testing.assert_array_equal(outs[0], outs[2])
+    np.testing.assert_array_equal(outs[1], outs[2])
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n", [0, 1, 511, 3000])
+def test_own_costs_are_those_of_the_twin(core, dtype, weighted, n):
+    rng = np.random.default_rng(n)
+    rows, centers = rng.normal(size=(n, 5)).astype(dtype), rng.normal(size=(4, 5))
+    labels, weight = rng.integers(0, 4, n).astype(np.int32), rng.random(n) if weighted else None
+    origin, digits = rng.normal(size=5), np.zeros((3, 1, 136), np.int64)
+    for module, out in zip((core, core, reference), digits, strict=True):
+        crew = core.Crew(2) if out is digits[1] else None
+        assert module.own_cost(rows, centers, origin, labels, out, weight, crew)
+    for part in digits[:2]:
+        assert rounded_total([part]) == rounded_total([digits[2]])
+    if n:
+        centers[labels[-1]] = 1e200
+        for module in (core, reference):
+            assert not module.own_cost(rows, centers, origin, labels, digits[0], weight)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -99,8 +101,18 @@ def test_guesses_do_not_change_the_survey(monkeypatch, counting_passes, sample_r
     before = [bits(survey_of(columns_of(seed, 300))) for seed in range(6)]
     monkeypatch.setattr(survey_module, "MAX_COUNTING_PASSES", counting_passes)
     monkeypatch.setattr(survey_module, "SAMPLE_ROWS", sample_rows)
-    monkeypatch.setattr(survey_module, "SORTED_VALUES", 0)  # few rows are sorted otherwise
+    for name in ("WHOLE_VALUES", "COUNTED_VALUES"):  # few rows need no guesses otherwise
+        monkeypatch.setattr(survey_module, name, 0)
     assert before == [bits(survey_of(columns_of(seed, 300))) for seed in range(6)]
+
+
+@given(seed=st.integers(0, 10_000), scale=st.sampled_from([1.0, 2.0**19, 2.0**22, 0.5]))
+def test_a_test_for_whole_numbers_does_not_change_the_survey(seed, scale):
+    rng = np.random.default_rng(seed)
+    X = scale * np.rint(rng.standard_cauchy((60, 3)).clip(-1e6, 1e6))
+    expected = bits(survey_of(X))
+    with mock.patch.object(survey_module, "WHOLE_VALUES", 0):
+        assert bits(survey_of(X)) == expected
 
 
 def test_most_features_are_cleared_without_their_columns(monkeypatch):

@@ -49,6 +49,16 @@ def exact_totals(
     return _rounded(digits) if limits is None else np.where(limits == 0, _rounded(digits), limits)
 
 
+def zero_digits() -> Ints:
+    """Return the digits of one exact sum, for the kernels that add to them."""
+    return np.zeros((1, DIGITS), np.int64)
+
+
+def rounded_total(parts: list[Ints]) -> float:
+    """Return the sum of the parts, which are digits of one exact sum each, rounded once."""
+    return float(_rounded(sum(parts[1:], parts[0]))[0])
+
+
 def _digits_and_limits(
     values: Floats, labels: Ints | None, k: int, weight: Floats | None
 ) -> tuple[Ints, Floats | None]:

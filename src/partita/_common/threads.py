@@ -111,11 +111,12 @@ def is_out_of_memory(error: BaseException | None) -> bool:
 class Workers:
     """Up to n threads that share a list of tasks; used as a context manager.
 
-    Where the system allows fewer threads, fewer do the work; the caller alone if need be.
+    Where the system allows fewer threads, fewer do the work; the caller alone if need be. For
+    `many_passes`, threads start even if a single pass is too short for that.
     """
 
-    def __init__(self, n: int) -> None:
-        self.n = n
+    def __init__(self, n: int, many_passes: bool = False) -> None:
+        self.n, self.many_passes = n, many_passes
         self._helpers: Helpers | None = None
         self._crew: Any = None
 

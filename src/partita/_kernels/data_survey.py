@@ -10,6 +10,7 @@ from partita._kernels.exact_sums import Sums, move_rows
 
 DIGITS = 136  # 32-bit digits of an exact sum of products of doubles
 POINT = 2176  # bits of them after the binary point
+MOST_WHOLE = 2.0**20  # magnitude up to which values are tested for whole numbers
 
 
 def extent(
@@ -28,6 +29,24 @@ def extent(
     if len(rows):
         np.fmin(low, np.fmin.reduce(rows, axis=0), out=low)
         np.fmax(high, np.fmax.reduce(rows, axis=0), out=high)
+
+
+def are_whole(rows: Floats) -> bool:
+    """Return whether all values are whole numbers of at most `MOST_WHOLE`."""
+    return bool(((rows == np.rint(rows)) & (np.abs(rows) <= MOST_WHOLE)).all())
+
+
+def crowded_features(
+    rows: Floats, low: Floats, extent: Floats, near: Floats, out: Array, crew: Crew | None = None
+) -> None:
+    """Set out_t to 1 where half of the values that differ from the lower median are near to it.
+
+    `near` (d,) is how far at most, a small part of the `extent` above `low`.
+    """
+    ranked = np.sort(rows, axis=0)
+    deviation = np.abs(ranked - ranked[(len(rows) - 1) // 2])
+    close, equal = (deviation <= near).sum(axis=0), (deviation == 0).sum(axis=0)
+    out[:] = (extent > 0) & (2 * close >= len(rows) + equal)
 
 
 def count_beyond(

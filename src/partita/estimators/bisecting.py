@@ -175,7 +175,7 @@ class BisectingKMeans(EuclideanClusterer):
         parameters = BisectingParameters(self)
         refuse_partitions(X)
         k = parameters.n_leaves
-        with Workers(parameters.threads) as workers:
+        with Workers(parameters.threads, many_passes=True) as workers:
             data = self._fit_input(X, sample_weight, k, workers, parameters.memory_for(X))
             done = bisect(data.source, parameters.options(data, generator(self.random_state)))
         if (found := len(done.tree.leaves)) < k and "no_split" in done.stopped_by.kinds:

@@ -307,7 +307,7 @@ class LloydClusterer(CenterClusterer):
         if is_partitioned(X):
             files = CheckpointFiles(checkpoint, resume)
             return self._fit_partitions(parameters, open_partitions(X, sample_weight), files)
-        with Workers(parameters.threads) as workers:
+        with Workers(parameters.threads, many_passes=True) as workers:
             k, memory = parameters.k, parameters.memory_for(X)
             data = self._fit_input(X, sample_weight, k, workers, memory)
             options = self._lloyd_options(data, parameters)

@@ -176,7 +176,7 @@ callable, array or model, default="k-means++"
         del y
         parameters = TrimmedParameters(self)
         refuse_partitions(X)
-        with Workers(parameters.threads) as workers:
+        with Workers(parameters.threads, many_passes=True) as workers:
             memory = parameters.memory_for(X)
             data = self._fit_input(X, sample_weight, parameters.k, workers, memory)
             parameters.check_rows_left(data.source)

@@ -12,7 +12,12 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
-from partita._common.exact_sum import PartialSums, exact_total
+from partita._common.exact_sum import (
+    FSUM_MAX_VALUES,
+    exact_total,
+    rounded_total,
+    zero_digits,
+)
 from partita._common.power_of_two import power_of_two
 from partita._common.threads import Workers
 from partita._kernels import kernels
@@ -24,7 +29,6 @@ from partita.source.blocks import (
     add_up_blocks,
     as_kernel_type,
     crew_slices,
-    is_small,
     kernel_type,
     lower_where_nearer,
     work_in_tiles,
@@ -179,6 +183,12 @@ class BlockedRows(ABC):
             return None
         return self.in_place
 
+    def crowded_features(self, low: Floats, extent: Floats, near: Floats) -> Ints:
+        out = np.empty(self.d, np.uint8)
+        for _, crew in crew_slices(self.workers, self.n, 4 * self.d):
+            kernels.crowded_features(self.in_place, low, extent, near, out, crew)
+        return np.flatnonzero(out)
+
     def sample(self, most: int) -> Floats:
         """About `most` rows, spread evenly; a row of weight w counts as w rows."""
         times, unit = self.weights.times, 1
@@ -270,8 +280,9 @@ class BlockedRows(ABC):
 
         k = len(centers.values)
         self.reduce(work_in_tiles(k, self.d), run, moments)
-        self._scoring.review(sum(rechecked for _, rechecked in counts), k)
-        return sum(moved for moved, _ in counts)
+        moved, rechecked = counts[0] if len(counts) == 1 else map(sum, zip(*counts, strict=True))
+        self._scoring.review(rechecked, k)
+        return moved
 
     @property
     def scores_in_double(self) -> bool:
@@ -342,17 +353,19 @@ class BlockedRows(ABC):
 
     def own_cost(self, centers: Centers, labels: Ints) -> float:
         values, weight = np.ascontiguousarray(centers.values), self.weights.unless_equal()
-        if is_small(self.n, 2 * self.d):
+        if self.n < FSUM_MAX_VALUES:
             return exact_total(self.own_distances(centers, labels), weight)
-        parts: list[PartialSums] = []
+        parts: list[tuple[bool, Ints]] = []
 
         def run(rows: slice, block: Array, _: None, crew: Any) -> None:
-            out = np.empty(len(block))
-            kernels.own_distance(block, values, centers.origin, labels[rows], out, crew)
-            parts.append(PartialSums.of(out, weight=None if weight is None else weight[rows]))
+            digits, some = zero_digits(), None if weight is None else weight[rows]
+            args = block, values, centers.origin, labels[rows], digits, some, crew
+            parts.append((kernels.own_cost(*args), digits))
 
         self.reduce(2 * self.d, run)
-        return float(sum(parts[1:], parts[0]).totals()[0])
+        if not all(is_finite for is_finite, _ in parts):
+            return exact_total(self.own_distances(centers, labels), weight)
+        return rounded_total([digits for _, digits in parts])
 
     def lower_distances(self, centers: Centers, first: int, closest: Floats, labels: Ints) -> None:
         book, packed = self._scoring.codebook(centers, self.in_place, self.workers, 0.0)

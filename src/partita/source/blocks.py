@@ -21,7 +21,8 @@ ALIGN = 256  # rows: blocks start at multiples of a leaf of the seeding
 # Multiply-adds in a block: some hundredths of a second, so that Ctrl-C is handled.
 MAX_BLOCK_WORK = 1 << (29 if compiled() else 24)
 MIN_THREADED_WORK = 1 << 21  # multiply-adds: below, a second thread costs more than it saves
-MIN_CREW_WORK = 1 << 20  # the same for the threads of a crew, which are awake
+MIN_CREW_WORK = 1 << 20  # the same for the threads of a crew
+MIN_AWAKE_CREW_WORK = 1 << 18  # the same for one of many passes: it is started once
 CREW_BLOCKS_PER_THREAD = 4  # that a crew shares in one call
 LONG_SUM_VALUES = 1 << 18  # read at a time for long sums
 LONG_SUMS = 1 << 16  # kept at a time: 70 MB
@@ -110,7 +111,7 @@ def lower_where_nearer(closest: Floats, labels: Ints, distance: Floats, others: 
 
 def crew_slices(workers: Workers, n: int, work_per_row: int) -> Iterator[tuple[slice, Any]]:
     """Yield the rows of one call after the other, and the crew to share them (None: too few)."""
-    if n * work_per_row < MIN_CREW_WORK:
+    if n * work_per_row < (MIN_AWAKE_CREW_WORK if workers.many_passes else MIN_CREW_WORK):
         yield slice(0, n), None
         return
     step = CREW_BLOCKS_PER_THREAD * workers.n * block_rows(work_per_row)

@@ -182,6 +182,9 @@ class _Surveyed:
     def all_values(self, most: int) -> Floats | None:
         return None  # they are elsewhere
 
+    def crowded_features(self, low: Floats, extent: Floats, near: Floats) -> Ints:
+        raise NotImplementedError  # nor are there few of them
+
     def sample(self, most: int) -> Floats:
         every = max(1, (len(self._partitions.starts) - 1) // most)  # a row of each is enough
         which = range(0, len(self._partitions.starts) - 1, every)

@@ -92,7 +92,7 @@ class Scoring:
 
     def _pays(self, rechecked: int, k: int) -> bool:
         """Return whether float32 costs less, given how many of all rows it compares again."""
-        if self._single:
+        if self._single or not rechecked:
             return True
         extra = self._n * k * PRICES.pair[0]  # that a pass in float64 costs, about
         return recheck_cost(rechecked, k, self._d) <= plain_cost(self._n, k, self._d) + extra

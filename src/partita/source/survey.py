@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
+from partita._kernels import kernels
 from partita.exact_weights import Weights, WeightScale
 from partita.moments import Grid, Moments
 from partita.source.median_brackets import MedianBrackets
@@ -19,7 +20,8 @@ SAMPLE_VALUES = 1 << 17, 1 << 19  # up to the first, rows are read freely; at mo
 WIDE_SAMPLE_SHARE = 1 / 32  # of the rows, from the first to the second
 SAMPLE_SHARE = 1 / 4  # of the rows, where these are more than FEW_ROWS
 FEW_ROWS = 192
-SORTED_VALUES = 1 << 14  # up to which all rows are sorted instead
+WHOLE_VALUES = 1 << 20  # up to which all are tested for whole numbers first
+COUNTED_VALUES = 1 << 18  # up to which all are counted, without a sample
 MAX_COUNTING_PASSES = 3  # over all rows, with better guesses each
 MIN_COUNTED_SHARE = 1 / 8  # of the features: of fewer, columns are read at once
 MAX_MEAN_ORIGIN_RATIO = 2.0**20  # extent over typical deviation, up to which the mean is the origin
@@ -54,6 +56,9 @@ class SurveyedRows(Protocol):
     def all_values(self, most: int) -> Floats | None:
         """All rows, if they are in memory, of equal weight, and have no more values than that."""
 
+    def crowded_features(self, low: Floats, extent: Floats, near: Floats) -> Ints:
+        """Features of `all_values` with half of the deviations from the median at most `near`."""
+
     def sample(self, most: int) -> Floats:
         """About `most` rows, spread evenly: what is found does not depend on which."""
 
@@ -87,7 +92,7 @@ def survey_dense(rows: SurveyedRows, seen: SurveyedRows) -> Survey:
         )
     extent = high - low
     moments = Moments.zero(1, Grid.of_extent(low, high, low, weights))
-    suspects = _sum_up_and_suspect(extent, seen, moments)
+    suspects = _sum_up_and_suspect(low, extent, seen, moments)
     mean, spread = _mean_and_spread(moments)
     step = np.ldexp(1.0, np.maximum(np.frexp(extent)[1] - 6, -1060))
     origin, beyond_grid = low + step * np.rint(mean / step), weights.beyond_grid
@@ -102,11 +107,11 @@ def survey_dense(rows: SurveyedRows, seen: SurveyedRows) -> Survey:
     return Survey(Grid.of_extent(low, high, origin, weights), spread, beyond_grid, low, high)
 
 
-def _sum_up_and_suspect(extent: Floats, rows: SurveyedRows, moments: Moments) -> Ints:
+def _sum_up_and_suspect(low: Floats, extent: Floats, rows: SurveyedRows, moments: Moments) -> Ints:
     """Add up all rows; return the features that only their columns can clear of outliers."""
-    if (values := rows.all_values(SORTED_VALUES)) is not None:
+    if (suspects := _suspects_among_few(low, extent, rows)) is not None:
         rows.sum_up(moments, np.zeros((4, rows.d), rows.kernel_dtype))
-        return suspects_among(values, extent)
+        return suspects
     fewest, most = SAMPLE_ROWS
     narrow, wide = (values // rows.d for values in SAMPLE_VALUES)
     most = min(most, max(FEW_ROWS, int(SAMPLE_SHARE * rows.n)))
@@ -127,15 +132,16 @@ def _sum_up_and_suspect(extent: Floats, rows: SurveyedRows, moments: Moments) ->
     return np.flatnonzero(suspect)
 
 
-def suspects_among(values: Floats, extent: Floats) -> Ints:
-    """Return features of rows (n, d) that may have outliers: see `MedianBrackets.cleared`."""
-    n = len(values)
-    ranked = np.sort(values, axis=0)
-    middle = ranked[(n - 1) // 2]
-    deviation = np.abs(ranked - middle)
-    near = (deviation <= extent * (1.001 / MAX_MEAN_ORIGIN_RATIO)).sum(axis=0)
-    equal = (deviation == 0).sum(axis=0)
-    return np.flatnonzero((2 * near >= n + equal) & (extent > 0))
+def _suspects_among_few(low: Floats, extent: Floats, rows: SurveyedRows) -> Ints | None:
+    """Return the same where the rows are so few that a sample would save nothing, else None."""
+    values = rows.all_values(WHOLE_VALUES)
+    if values is None:
+        return None
+    if float(extent.max()) < MAX_MEAN_ORIGIN_RATIO and kernels.are_whole(values):
+        return np.empty(0, np.intp)  # whole numbers deviate by 1 or more
+    if values.size > COUNTED_VALUES:
+        return None
+    return rows.crowded_features(low, extent, extent * (1.001 / MAX_MEAN_ORIGIN_RATIO))
 
 
 def survey_at_zero(

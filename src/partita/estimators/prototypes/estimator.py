@@ -176,7 +176,7 @@ class KPrototypes(Clusterer):
         gamma = self.gamma
         if gamma == "auto":
             gamma = default_gamma(scaled.numbers, weight, bool(self.standardize))
-        with Workers(parameters.threads) as workers:
+        with Workers(parameters.threads, many_passes=True) as workers:
             table = MixedTable(scaled, features.counts, float(gamma), weight, workers)
             fit = MixedFit(X, rows, features, scaling, table)
             options = LloydOptions(
