@@ -144,6 +144,47 @@ void own_distance(Matrix<T> rows, Matrix<double> centers, Vector<double> origin,
                  });
 }
 
+// digits (1, 136) += the exact sum of the weighted own distances; false if one is not finite.
+template <class T>
+bool own_cost(Matrix<T> rows, Matrix<double> centers, Vector<double> origin,
+              Vector<std::int32_t> labels, Array<std::int64_t, 2> digits,
+              std::optional<Vector<double>> weight, Crew* crew) {
+    constexpr std::size_t block = 256;
+    const auto& use = kernels_of<T>(&table());
+    const std::size_t n = rows.shape(0), d = rows.shape(1);
+    expect(centers.shape(1) == d && origin.shape(0) == d && digits.shape(0) == 1 &&
+               digits.shape(1) == kExactDigits && (!weight || weight->shape(0) == n),
+           "own_cost: shapes do not fit");
+    expect_labels(labels, n, centers.shape(0), 0);
+    nb::gil_scoped_release release;
+    const Executor executor(crew);
+    const std::size_t step = rows_per_part(executor, n), parts = (n + step - 1) / step;
+    std::vector<std::int64_t> partial(parts * (kExactDigits + 1));
+    parallel_for(executor, n, step, 0, [&](std::size_t first, std::size_t last, unsigned char*) {
+        std::int64_t* sum = partial.data() + first / step * (kExactDigits + 1);
+        for (std::size_t i = first; i < last; i += block) {
+            double distance[block];
+            const std::size_t m = std::min(block, last - i);
+            use.own_distance({rows.data() + i * d, m, d}, centers.data(), origin.data(),
+                             labels.data() + i, distance);
+            double taint = 0.0;
+            for (std::size_t r = 0; r < m; ++r) taint += distance[r] * 0.0;
+            if (taint == 0.0)
+                table().exact_sum({distance, m, weight ? weight->data() + i : nullptr, nullptr},
+                                  sum);
+            else
+                sum[kExactDigits] = 1;
+        }
+    });
+    bool finite = true;
+    for (std::size_t part = 0; part < parts; ++part) {
+        const std::int64_t* sum = partial.data() + part * (kExactDigits + 1);
+        for (std::size_t e = 0; e < kExactDigits; ++e) digits.data()[e] += sum[e];
+        finite = finite && sum[kExactDigits] == 0;
+    }
+    return finite;
+}
+
 template <class T>
 void bind_typed(nb::module_& m, const char* book) {
     const auto none = nb::none();
@@ -192,6 +233,9 @@ void bind_typed(nb::module_& m, const char* book) {
           "labels"_a.noconvert(), "first"_a.noconvert(), "second"_a.noconvert(), "crew"_a = none);
     m.def("own_distance", &own_distance<T>, "rows"_a.noconvert(), "centers"_a.noconvert(),
           "origin"_a.noconvert(), "labels"_a.noconvert(), "out"_a.noconvert(), "crew"_a = none);
+    m.def("own_cost", &own_cost<T>, "rows"_a.noconvert(), "centers"_a.noconvert(),
+          "origin"_a.noconvert(), "labels"_a.noconvert(), "digits"_a.noconvert(), "weight"_a = none,
+          "crew"_a = none);
 }
 
 }  // namespace

@@ -8,6 +8,14 @@ namespace partita::binding {
 
 namespace {
 
+// How many rows are looked at side by side, so that they fill whole vectors; rows with weights of
+// their own cannot be merged.
+template <class T>
+std::size_t merged_rows(std::size_t d, bool weighted) {
+    constexpr std::size_t lanes = 64 / sizeof(T);  // of the widest vectors
+    return weighted ? 1 : lanes / std::gcd(d, lanes);
+}
+
 // Lowers `low`, raises `high`, taints `taint`: first for each part, then together.
 template <class T>
 void extent(Matrix<T> rows, OutVector<T> low, OutVector<T> high, OutVector<T> taint,
@@ -19,30 +27,36 @@ void extent(Matrix<T> rows, OutVector<T> low, OutVector<T> high, OutVector<T> ta
            "extent: shapes do not fit");
     nb::gil_scoped_release release;
     const Executor executor(crew);
-    const std::size_t step = rows_per_part(executor, n);
-    std::vector<T> partial((n + step - 1) / step * 3 * d);
+    const std::size_t step = rows_per_part(executor, n), merged = merged_rows<T>(d, !!weight);
+    const std::size_t wide = merged * d;
+    std::vector<T> partial((n + step - 1) / step * 3 * wide);
     parallel_for(executor, n, step, 0, [&](std::size_t first, std::size_t last, unsigned char*) {
-        T* part = partial.data() + first / step * 3 * d;
-        std::copy_n(low.data(), d, part);
-        std::copy_n(high.data(), d, part + d);
-        use.extent({rows.data() + first * d, last - first, d},
-                   weight ? weight->data() + first : nullptr, part, part + d, part + 2 * d);
+        T* part = partial.data() + first / step * 3 * wide;
+        for (std::size_t r = 0; r < merged; ++r) {
+            std::copy_n(low.data(), d, part + r * d);
+            std::copy_n(high.data(), d, part + wide + r * d);
+        }
+        const T* data = rows.data() + first * d;
+        const std::size_t whole = (last - first) / merged, rest = (last - first) % merged;
+        use.extent({data, whole, wide}, weight ? weight->data() + first : nullptr, part,
+                   part + wide, part + 2 * wide);
+        use.extent({data + whole * wide, rest, d}, nullptr, part, part + wide, part + 2 * wide);
     });
-    for (std::size_t offset = 0; offset < partial.size(); offset += 3 * d)
-        for (std::size_t t = 0; t < d; ++t) {
-            low.data()[t] = std::min(low.data()[t], partial[offset + t]);
-            high.data()[t] = std::max(high.data()[t], partial[offset + d + t]);
-            taint.data()[t] += partial[offset + 2 * d + t];
+    for (std::size_t offset = 0; offset < partial.size(); offset += 3 * wide)
+        for (std::size_t e = 0; e < wide; ++e) {
+            const std::size_t t = e % d;
+            low.data()[t] = std::min(low.data()[t], partial[offset + e]);
+            high.data()[t] = std::max(high.data()[t], partial[offset + wide + e]);
+            taint.data()[t] += partial[offset + 2 * wide + e];
         }
 }
 
-// Counts of values beyond cuts (4, d), part by part. So many rows are counted side by side that
-// they fill whole vectors; rows with weights of their own cannot be merged.
+// Counts of values beyond cuts (4, d), part by part.
 template <class T>
 class BeyondCounts {
 public:
     BeyondCounts(const T* cuts, std::size_t d, bool weighted, std::size_t parts)
-        : d_(d), merged_(weighted ? 1 : kLanes / std::gcd(d, kLanes)), cuts_(cuts) {
+        : d_(d), merged_(merged_rows<T>(d, weighted)), cuts_(cuts) {
         for (std::size_t c = 0; c < 4; ++c)
             for (std::size_t r = 0; r < merged_; ++r)
                 merged_cuts_.insert(merged_cuts_.end(), cuts + c * d, cuts + (c + 1) * d);
@@ -69,7 +83,6 @@ public:
     }
 
 private:
-    static constexpr std::size_t kLanes = 64 / sizeof(T);  // of the widest vectors
     std::size_t part_size() const { return 4 * (merged_ + 1) * d_; }
 
     std::size_t d_, merged_;
@@ -115,14 +128,13 @@ void total_rows(const Sums& sums, Matrix<T> rows, Matrix<T> cuts, Array<std::int
     const Executor executor(crew);
     const std::size_t step = rows_per_part(executor, n);
     const std::size_t cached = std::max<std::size_t>(16, kCachedBytes / (d * sizeof(T)));
-    const std::vector<std::int32_t> none(cached, -1), first_cluster(cached, 0);
     BeyondCounts<T> beyond(cuts.data(), d, counted.has_value(), (n + step - 1) / step);
     parallel_reduce<PassCounts>(
         executor, n, step, &view, use.assign_scratch(d),
         [&](std::size_t first, std::size_t last, const SumView* into, unsigned char* memory) {
             for (std::size_t i = first; i < last; i += cached) {
                 const Rows<T> some{rows.data() + i * d, std::min(cached, last - i), d};
-                use.move_rows(from_row(*into, i), some, none.data(), first_cluster.data(), memory);
+                use.add_rows(from_row(*into, i), some, memory);
                 beyond.add(use, first / step, some, counted ? counted->data() + i : nullptr);
             }
             return PassCounts{};

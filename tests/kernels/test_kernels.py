@@ -11,6 +11,7 @@ from helpers.cases import adversaries, problems, sums_of
 from hypothesis import given
 from hypothesis import strategies as st
 
+from partita._common.exact_sum import total_of_digits
 from partita._kernels import kernels, reference
 from partita.exact_weights import Weights
 from partita.moments import Grid, Moments
@@ -245,6 +246,48 @@ def test_distances_have_the_bits_of_the_twin(core, problem):
     core.assign_few(rows, centers, few)
     reference.assign_few(rows, centers, some)
     np.testing.assert_array_equal(few, some)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("d", [1, 3, 8, 15, 16, 20, 37, 130])
+@pytest.mark.parametrize("k", [1, 7, 300])
+def test_sums_of_a_first_pass_have_the_bits_of_the_twin(core, dtype, d, k):
+    rng = np.random.default_rng(d)
+    rows, weights = rng.normal(size=(3000, d)).astype(dtype), Weights.of(None, 3000)
+    centers, found = rng.normal(size=(k, d)), []
+    for module in (core, reference):
+        moments = Moments.zero(k, grid_for(rows, weights))
+        parts = moments.hi, moments.lo, moments.grid.origin, moments.grid.up
+        sums = module.Sums(*parts, moments.grid.scale, moments.grid.limb)
+        labels = np.full(3000, -1, np.int32)
+        labels[::5] = 0  # not all rows join
+        book = book_for(module, dtype, centers, np.zeros(d))
+        module.assign(book, rows, labels, sums, crew=module.Crew(3))
+        found.append((labels, moments.hi, moments.lo))
+    for ours, twin in zip(*found, strict=True):
+        np.testing.assert_array_equal(ours, twin)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("d", [1, 2, 5, 20])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_own_costs_have_the_digits_of_the_twin(core, dtype, d, weighted):
+    rng = np.random.default_rng(d)
+    for n in (1, 8, 700):
+        rows, centers = rng.normal(size=(n, d)).astype(dtype), rng.normal(size=(4, d))
+        labels, weight = rng.integers(0, 4, n, np.int32), rng.random(n) if weighted else None
+        found = []
+        for module in (core, reference):
+            digits = np.zeros((1, 136), np.int64)
+            crew = module.Crew(3)
+            assert module.own_cost(rows, centers, np.ones(d), labels, digits, weight, crew)
+            found.append(total_of_digits(digits))
+        assert found[0] == found[1]
+        rows[0] = np.finfo(dtype).max
+        far = np.full((4, d), -1e300)
+        for module in (core, reference):
+            digits = np.zeros((1, 136), np.int64)
+            assert not module.own_cost(rows, far, np.ones(d), labels, digits, weight)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

@@ -67,6 +67,11 @@ def _digits_and_limits(
     return digits, limits
 
 
+def total_of_digits(digits: Ints) -> float:
+    """Return the sum of what the rows (m, 136) of digits stand for, rounded once."""
+    return float(_rounded(digits.sum(axis=0, keepdims=True))[0])
+
+
 @dataclass(frozen=True, slots=True)
 class PartialSums:
     """Sums of a part of the values of k labels, not yet rounded; parts add up in any order.

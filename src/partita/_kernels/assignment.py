@@ -9,6 +9,7 @@ import numpy as np
 from partita._common.array_types import Floats, Ints
 from partita._common.power_of_two import square_scale
 from partita._kernels.crew import Crew
+from partita._kernels.data_survey import exact_sum
 from partita._kernels.exact_sums import Sums, move_rows
 from partita._kernels.twofold import quiet
 
@@ -155,3 +156,24 @@ def own_distance(
     for t in range(rows.shape[1]):
         gap = (rows[:, t].astype(np.float64) - origin[t]) - centers[labels, t]
         out += gap * gap
+
+
+def own_cost(
+    rows: Floats,
+    centers: Floats,
+    origin: Floats,
+    labels: Ints,
+    digits: Ints,
+    weight: Floats | None = None,
+    crew: Crew | None = None,
+) -> bool:
+    """Add Σ w·D64(x_i, centers[label_i]) to digits (1, 136), as `exact_sum`.
+
+    Returns False if a distance is not finite: the digits say nothing then.
+    """
+    distance = np.empty(len(rows))
+    own_distance(rows, centers, origin, labels, distance)
+    if not np.isfinite(distance).all():
+        return False
+    exact_sum(distance, digits, weight)
+    return True

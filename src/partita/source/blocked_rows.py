@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
-from partita._common.exact_sum import PartialSums, exact_total
+from partita._common.exact_sum import FSUM_MAX_VALUES, exact_total, total_of_digits
 from partita._common.power_of_two import power_of_two
 from partita._common.threads import Workers
 from partita._kernels import kernels
+from partita._kernels.data_survey import DIGITS
 from partita.centers import Centers
 from partita.exact_weights import Weights
 from partita.moments import Moments
@@ -24,7 +25,6 @@ from partita.source.blocks import (
     add_up_blocks,
     as_kernel_type,
     crew_slices,
-    is_small,
     kernel_type,
     lower_where_nearer,
     work_in_tiles,
@@ -341,17 +341,21 @@ class BlockedRows(ABC):
 
     def own_cost(self, centers: Centers, labels: Ints) -> float:
         values, weight = np.ascontiguousarray(centers.values), self.weights.unless_equal()
-        if is_small(self.n, 2 * self.d):
+        if self.n < FSUM_MAX_VALUES:
             return exact_total(self.own_distances(centers, labels), weight)
-        parts: list[PartialSums] = []
+        parts: list[Ints] = []
+        finite: list[bool] = []
 
         def run(rows: slice, block: Array, _: None, crew: Any) -> None:
-            out = np.empty(len(block))
-            kernels.own_distance(block, values, centers.origin, labels[rows], out, crew)
-            parts.append(PartialSums.of(out, weight=None if weight is None else weight[rows]))
+            digits, own = np.zeros((1, DIGITS), np.int64), None if weight is None else weight[rows]
+            arguments = block, values, centers.origin, labels[rows], digits, own, crew
+            finite.append(kernels.own_cost(*arguments))
+            parts.append(digits)
 
         self.reduce(2 * self.d, run)
-        return float(sum(parts[1:], parts[0]).totals()[0])
+        if not all(finite):
+            return exact_total(self.own_distances(centers, labels), weight)
+        return total_of_digits(np.concatenate(parts))
 
     def lower_distances(self, centers: Centers, first: int, closest: Floats, labels: Ints) -> None:
         book, packed = self._scoring.codebook(centers, self.in_place, self.workers, 0.0)
