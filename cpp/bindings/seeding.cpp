@@ -81,7 +81,7 @@ void seed_choose(Matrix<T> rows, double scale, Matrix<T> candidates, std::size_t
     nb::gil_scoped_release release;
     use.seed_choose(rows_of(rows), static_cast<T>(scale), candidates.data() + which * d,
                     weight ? weight->data() : nullptr, marks.data(), count, which, closest.data(),
-                    labels.data(), number, view, potential.data(), memory.get());
+                    labels.data(), number, view, {}, potential.data(), memory.get());
 }
 
 template <class T>
@@ -89,7 +89,7 @@ void plusplus(Matrix<T> rows, double scale, Vector<double> uniform, std::size_t 
               std::pair<std::size_t, std::size_t> rounds, OutVector<std::int64_t> chosen,
               Array<T, 2> centers, OutVector<T> closest, OutVector<std::int32_t> labels,
               OutVector<double> potential, const Sketch* sketch,
-              std::optional<Vector<double>> weight, Crew* crew) {
+              std::optional<Vector<double>> weight, Crew* crew, FloatLeaves* copy) {
     const auto& use = kernels_of<T>(&table());
     const std::size_t n = rows.shape(0), d = rows.shape(1), k = chosen.shape(0);
     expect(centers.shape(0) == k && centers.shape(1) == d, "centers: (k, d) expected");
@@ -104,13 +104,16 @@ void plusplus(Matrix<T> rows, double scale, Vector<double> uniform, std::size_t 
     expect(closest.shape(0) == n && potential.shape(0) == (n + 255) / 256,
            "plusplus: shapes do not fit");
     expect(!weight || weight->shape(0) == n, "weight: one per row expected");
+    expect(!copy || (copy->n == n && copy->d == d && !weight && scale == 1.0),
+           "copy: of these rows, without weights and scale, expected");
     const SeedingState<T> state{
         rows_of(rows), static_cast<T>(scale), weight ? weight->data() : nullptr,
         chosen.data(), centers.data(),        closest.data(),
-        labels.data(), potential.data(),      Sketch::view(sketch, n, d)};
+        labels.data(), potential.data(),      Sketch::view(sketch, n, d),
+        copy};
     nb::gil_scoped_release release;
     const Executor executor(crew);
-    PlusPlusRounds<T> seeding(use, executor, state, trials);
+    PlusPlusRounds<T> seeding(table(), use, executor, state, trials);
     for (std::size_t j = rounds.first; j < rounds.second; ++j)
         seeding.run(j, uniform.data() + (j ? 1 + (j - 1) * trials : 0));
 }
@@ -129,7 +132,7 @@ void bind_typed(nb::module_& m) {
     m.def("plusplus", &plusplus<T>, "rows"_a.noconvert(), "scale"_a, "uniform"_a.noconvert(),
           "trials"_a, "rounds"_a, "chosen"_a.noconvert(), "centers"_a.noconvert(),
           "closest"_a.noconvert(), "labels"_a.noconvert(), "potential"_a.noconvert(),
-          "sketch"_a = none, "weight"_a = none, "crew"_a = none);
+          "sketch"_a = none, "weight"_a = none, "crew"_a = none, "copy"_a = none);
 }
 
 }  // namespace
@@ -138,6 +141,15 @@ void bind_seeding(nb::module_& m) {
     nb::class_<Sketch>(m, "Sketch")
         .def(nb::init<OutVector<std::uint8_t>, Vector<double>, double>(), "data"_a.noconvert(),
              "middle"_a.noconvert(), "step"_a);
+    nb::class_<FloatLeaves>(m, "FloatLeaves")
+        .def(
+            "__init__",
+            [](FloatLeaves* self, std::size_t n, std::size_t d, double fine) {
+                expect(n > 0 && d > 0 && d <= 128 && fine > 0x1p-100 && fine < 0x1p100,
+                       "FloatLeaves: 1 to 128 features and a moderate scale expected");
+                new (self) FloatLeaves(n, d, fine);
+            },
+            "n"_a, "d"_a, "fine"_a);
     bind_typed<float>(m);
     bind_typed<double>(m);
 }

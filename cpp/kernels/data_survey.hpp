@@ -7,17 +7,59 @@
 
 namespace partita::PARTITA_ISA {
 
+// A vector of T that the compiler has operators for.
+template <class T>
+struct VectorOf {
+    static constexpr std::size_t bytes = sizeof(typename Simd<T>::Reg), count = bytes / sizeof(T);
+    typedef T Vector __attribute__((vector_size(bytes)));
+    typedef T Unaligned __attribute__((vector_size(bytes), aligned(alignof(T)), may_alias));
+    static PARTITA_INLINE Vector load(const T* x) { return *reinterpret_cast<const Unaligned*>(x); }
+    static PARTITA_INLINE void store(T* x, Vector v) { *reinterpret_cast<Unaligned*>(x) = v; }
+};
+
+// `extent` of one vector of features.
+template <class T>
+PARTITA_INLINE void extent_vector(const Rows<T>& rows, T* low, T* high, T* taint) {
+    using L = VectorOf<T>;
+    typename L::Vector least = L::load(low), most = L::load(high), tainted = L::load(taint);
+    for (std::size_t i = 0; i < rows.n; ++i) {
+        const typename L::Vector x = L::load(rows.data + i * rows.d);
+        tainted += x * 0;
+        least = x < least ? x : least;
+        most = x > most ? x : most;
+    }
+    L::store(low, least);
+    L::store(high, most);
+    L::store(taint, tainted);
+}
+
+// Rows whose vectors of features are read in turn: they stay in the first cache.
+template <class T>
+constexpr std::size_t survey_rows(std::size_t d) {
+    const std::size_t most = (std::size_t{1} << 15) / (d * sizeof(T) + 1);
+    return most < 4 ? 4 : (most < 256 ? most : 256);
+}
+
 // Lowers `low`, raises `high`; `taint` becomes NaN in every column that holds NaN or infinity.
 // Rows of weight zero count only for the taint.
 template <class T>
 void extent(const Rows<T>& rows, const double* weight, T* low, T* high, T* taint) {
-    for (std::size_t i = 0; i < rows.n; ++i) {
-        const T* x = rows.data + i * rows.d;
-        for (std::size_t t = 0; t < rows.d; ++t) taint[t] += x[t] * 0;
-        if (weight && !(weight[i] > 0)) continue;
-        for (std::size_t t = 0; t < rows.d; ++t) {
-            low[t] = x[t] < low[t] ? x[t] : low[t];
-            high[t] = x[t] > high[t] ? x[t] : high[t];
+    constexpr std::size_t lanes = VectorOf<T>::count;
+    const std::size_t d = rows.d, in_vectors = weight ? 0 : d / lanes * lanes;
+    const std::size_t block = survey_rows<T>(d);
+    for (std::size_t first = 0; first < rows.n; first += block) {
+        const std::size_t last = first + block < rows.n ? first + block : rows.n;
+        for (std::size_t t = 0; t < in_vectors; t += lanes)
+            extent_vector<T>({rows.data + first * d + t, last - first, d}, low + t, high + t,
+                             taint + t);
+        for (std::size_t i = first; i < last && in_vectors < d; ++i) {
+            const T* x = rows.data + i * d;
+            for (std::size_t t = in_vectors; t < d; ++t) taint[t] += x[t] * 0;
+            if (weight && !(weight[i] > 0)) continue;
+            for (std::size_t t = in_vectors; t < d; ++t) {
+                low[t] = x[t] < low[t] ? x[t] : low[t];
+                high[t] = x[t] > high[t] ? x[t] : high[t];
+            }
         }
     }
 }
@@ -39,35 +81,33 @@ struct CountOf<double> {
 // The counts of one vector of features. At most 2^31 − 1 rows.
 template <class T>
 PARTITA_INLINE void count_vector(const Rows<T>& rows, const T* cuts, std::int64_t* counts) {
-    constexpr std::size_t bytes = sizeof(typename Simd<T>::Reg), lanes = bytes / sizeof(T);
-    typedef T Vector __attribute__((vector_size(bytes)));
-    typedef T Unaligned __attribute__((vector_size(bytes), aligned(alignof(T)), may_alias));
-    typedef typename CountOf<T>::Type Counts __attribute__((vector_size(bytes)));
-    auto load = [](const T* x) -> Vector { return *reinterpret_cast<const Unaligned*>(x); };
+    using L = VectorOf<T>;
+    using Vector = typename L::Vector;
+    typedef typename CountOf<T>::Type Counts __attribute__((vector_size(L::bytes)));
     const std::size_t d = rows.d;
-    const Vector below = load(cuts), above = load(cuts + d);
-    const Vector far_below = load(cuts + 2 * d), far_above = load(cuts + 3 * d);
+    const Vector below = L::load(cuts), above = L::load(cuts + d);
+    const Vector far_below = L::load(cuts + 2 * d), far_above = L::load(cuts + 3 * d);
     Counts count[4] = {};
     for (std::size_t i = 0; i < rows.n; ++i) {
-        const Vector x = load(rows.data + i * d);
+        const Vector x = L::load(rows.data + i * d);
         count[0] -= x < below;  // true is −1
         count[1] -= x > above;
         count[2] -= x < far_below;
         count[3] -= x > far_above;
     }
     for (std::size_t c = 0; c < 4; ++c)
-        for (std::size_t t = 0; t < lanes; ++t) counts[c * d + t] += count[c][t];
+        for (std::size_t t = 0; t < L::count; ++t) counts[c * d + t] += count[c][t];
 }
 
 // Adds to counts (4, d); a row of `times` t counts t times.
 template <class T>
 void count_beyond(const Rows<T>& rows, const T* __restrict cuts, const std::int64_t* times,
                   std::int64_t* __restrict counts) {
-    constexpr std::size_t lanes = sizeof(typename Simd<T>::Reg) / sizeof(T);
-    constexpr std::size_t kBlockRows = 256;  // which stay in the cache
+    constexpr std::size_t lanes = VectorOf<T>::count;
     const std::size_t d = rows.d, in_vectors = times ? 0 : d / lanes * lanes;
-    for (std::size_t first = 0; first < rows.n; first += kBlockRows) {
-        const std::size_t last = first + kBlockRows < rows.n ? first + kBlockRows : rows.n;
+    constexpr std::size_t block = 256;  // rows, which stay in the second cache
+    for (std::size_t first = 0; first < rows.n; first += block) {
+        const std::size_t last = first + block < rows.n ? first + block : rows.n;
         for (std::size_t t = 0; t < in_vectors; t += lanes)
             count_vector<T>({rows.data + first * d + t, last - first, d}, cuts + t, counts + t);
         for (std::size_t i = first; i < last; ++i) {

@@ -2,7 +2,7 @@
 // the rows are the unit of parallelism. Scores exist only in registers and for one block.
 #pragma once
 
-#include "exact_sums.hpp"
+#include "joined_sums.hpp"
 #include "recheck.hpp"
 
 namespace partita::PARTITA_ISA {
@@ -27,7 +27,7 @@ struct Scratch {
     R* gathered;
     Int* nearest;
     double* exact;
-    unsigned char* sum_scratch;
+    unsigned char *sum_scratch, *join_scratch;
     std::size_t used;  // bytes
 
     static std::size_t bytes(std::size_t d) { return Scratch(nullptr, d).used; }
@@ -46,6 +46,7 @@ struct Scratch {
         nearest = arena.take<Int>(b);
         exact = arena.take<double>(d * kExactWidth);
         sum_scratch = arena.take<unsigned char>(RowAccumulator<R>::bytes(d));
+        join_scratch = arena.take<unsigned char>(JoinedSums<R>::bytes(d));
         used = arena.used();
     }
 };
@@ -184,12 +185,17 @@ PassCounts assign(const BookView<T>& book, const Rows<R>& rows, const PanelView<
     const Scratch<T, R> s(memory, book.d);
     const SumView none{};
     RowAccumulator<R> accumulator(sums ? *sums : none, s.sum_scratch);
+    const bool joins = sums && rows.n && label[0] < 0 && JoinedSums<R>::suit_lists(*sums);
+    JoinedSums<R> joined(joins ? sums : nullptr, rows.d, s.join_scratch);
     const std::size_t b = block_points<T>(book.d);
     const T limit = static_cast<T>(kMaxFastNorm);
     PassCounts outcome{0, 0};
     auto set_label = [&](std::size_t i, std::int32_t now) {
         if (label[i] == now) return;
-        if (sums) accumulator.push(rows.data + i * rows.d, i, label[i], now);
+        if (joins && label[i] < 0)
+            joined.list(rows.data + i * rows.d, now);
+        else if (sums)
+            accumulator.push(rows.data + i * rows.d, i, label[i], now);
         label[i] = now;
         ++outcome.moved;
     };
@@ -224,8 +230,21 @@ PassCounts assign(const BookView<T>& book, const Rows<R>& rows, const PanelView<
         }
     }
     if (open.count) recheck();
+    if (joins) joined.flush();
     if (sums) accumulator.flush();
     return outcome;
+}
+
+// Adds all rows to the first cluster.
+template <class T>
+void add_rows(const SumView& sums, const Rows<T>& rows, unsigned char* memory) {
+    // more features are read from the second cache once for every vector of them
+    constexpr std::size_t most = 24;
+    if (JoinedSums<T>::suit(sums) && rows.d <= most)
+        return JoinedSums<T>(&sums, rows.d, memory).add(rows.data, rows.n, 0);
+    RowAccumulator<T> accumulator(sums, memory);
+    for (std::size_t i = 0; i < rows.n; ++i) accumulator.push(rows.data + i * rows.d, i, -1, 0);
+    accumulator.flush();
 }
 
 // Moves rows in the sums from cluster from[i] (−1: none) to cluster to[i]: for the first sums, and

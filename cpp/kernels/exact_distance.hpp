@@ -7,8 +7,7 @@
 // With `gaps`, a NaN in a row is a missing value: the sum is over the values that the row has.
 #pragma once
 
-#include "simd.hpp"
-#include "views.hpp"
+#include "packing.hpp"
 
 namespace partita::PARTITA_ISA {
 
@@ -238,13 +237,42 @@ void two_nearest(const Rows<T>& rows, const double* centers, std::size_t k,
     }
 }
 
+// D64 of a vector of rows to their own centers, transposed a few features at a time.
+PARTITA_INLINE void own_distances_across(const double* rows, std::size_t d, const double* centers,
+                                         const double* origin, const std::int32_t* label,
+                                         double* out) {
+    using S = Simd<double>;
+    const double* own[S::width];
+    for (std::size_t l = 0; l < S::width; ++l)
+        own[l] = centers + static_cast<std::size_t>(label[l]) * d;
+    S::Reg sum = S::set1(0.0);
+    for (std::size_t t = 0; t < d; t += S::group) {
+        const std::size_t from = t + S::group <= d ? t : d - S::group;  // a whole group
+        S::Reg x[S::group], c[S::group];
+        S::columns([&](std::size_t l) { return rows + l * d + from; }, x);
+        S::columns([&](std::size_t l) { return own[l] + from; }, c);
+#pragma GCC unroll 4
+        for (std::size_t g = 0; g < S::group; ++g) {
+            if (from + g < t) continue;
+            const S::Reg gap = S::sub(S::sub(x[g], S::set1(origin[from + g])), c[g]);
+            sum = S::add(sum, S::mul(gap, gap));
+        }
+    }
+    __builtin_memcpy(out, &sum, sizeof(sum));
+}
+
 // out_i = D64(x_i, centers[label_i]), unscaled. The weighted sum is the objective.
 template <class T, bool gaps = false>
 void own_distance(const Rows<T>& rows, const double* centers, const double* origin,
                   const std::int32_t* label, double* out) {
     constexpr std::size_t chains = 8;  // a single row would wait for each addition
     const std::size_t d = rows.d;
-    for (std::size_t i = 0; i < rows.n; i += chains) {
+    std::size_t done = 0;
+    if constexpr (sizeof(T) == 8 && !gaps)
+        for (; d >= Simd<T>::group && done + Simd<T>::width <= rows.n; done += Simd<T>::width)
+            own_distances_across(rows.data + done * d, d, centers, origin, label + done,
+                                 out + done);
+    for (std::size_t i = done; i < rows.n; i += chains) {
         const std::size_t m = rows.n - i < chains ? rows.n - i : chains;
         const T* x[chains];
         const double* c[chains];

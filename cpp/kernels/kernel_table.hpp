@@ -61,6 +61,7 @@ struct Kernels {
     std::size_t (*sparse_scratch)(std::size_t d, std::size_t padded);
     PassCounts (*assign_sparse)(const SparseBookView<T>&, const CsrRows<T>&, const SumView*,
                                 std::int32_t*, unsigned char*);
+    void (*add_rows)(const SumView&, const Rows<T>&, unsigned char*);
     void (*move_rows)(const SumView&, const Rows<T>&, const std::int32_t*, const std::int32_t*,
                       unsigned char*);
     void (*move_sparse)(const SumView&, const CsrRows<T>&, const std::int32_t*,
@@ -87,7 +88,8 @@ struct Kernels {
                       double*, unsigned char*);
     void (*seed_choose)(const Rows<T>&, T, const T*, const double*, const std::uint64_t*,
                         std::size_t, std::size_t, T*, std::int32_t*, std::int32_t,
-                        const SketchView&, double*, unsigned char*);
+                        const SketchView&, const FloatLeavesView&, double*, unsigned char*);
+    void (*fill_leaves)(const Rows<T>&, T, const T*, const T*, const FloatLeavesView&);
     void (*extent)(const Rows<T>&, const double*, T*, T*, T*);
     void (*count_beyond)(const Rows<T>&, const T*, const std::int64_t*, std::int64_t*);
     bool (*are_whole)(const T*, std::size_t);
@@ -134,6 +136,8 @@ struct KernelTable {
     void (*gower_columns)(const double*, const MixedFeatures&, std::size_t, const double*,
                           std::size_t, double*, std::size_t);
     void (*exact_sum)(const ExactTerms&, std::int64_t*);
+    void (*leaf_gains)(const FloatLeavesView&, std::size_t, std::size_t, const FloatCandidates&,
+                       std::uint64_t*, double*);
     void (*widen_halves)(const std::uint16_t*, std::size_t, float*);
     PassCounts (*gram_assign)(const double*, std::size_t, std::size_t, std::size_t, std::size_t,
                               std::int32_t*);

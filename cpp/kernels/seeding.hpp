@@ -7,6 +7,7 @@
 // chosen row is at distance exactly zero and is never chosen again.
 #pragma once
 
+#include "float_leaves.hpp"
 #include "seed_lanes.hpp"
 #include "sketch.hpp"
 
@@ -296,7 +297,7 @@ void seed_choose(const Rows<T>& rows, T scale, const T* candidate, const double*
                  const std::uint64_t* marks, std::size_t count, std::size_t which,
                  T* closest,                                 // inout: (n)
                  std::int32_t* labels, std::int32_t number,  // inout: (n), and the label to write
-                 const SketchView& sketch,
+                 const SketchView& sketch, const FloatLeavesView& leaves,
                  double* potential,  // inout: (leaves)
                  unsigned char* memory) {
     const std::size_t n = rows.n, d = rows.d;
@@ -310,6 +311,8 @@ void seed_choose(const Rows<T>& rows, T scale, const T* candidate, const double*
         if (!marked) continue;
         auto lower = [&](std::size_t i, T distance) {
             if (distance < closest[i]) closest[i] = distance, labels[i] = number;
+            if (leaves.data)
+                float_closest(leaves, i, d) = float_square(leaves, static_cast<double>(closest[i]));
             if (!sketch.data) return;
             const SketchPanel panel(sketch, i / kSketchRows, d);
             const std::size_t lane = i % kSketchRows;

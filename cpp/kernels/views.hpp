@@ -248,6 +248,21 @@ struct SketchView {
     double step;           // a power of two
 };
 
+// Rows in float32 about the first chosen row: see float_leaves.hpp. Null: there are none.
+struct FloatLeavesView {
+    float* data;    // inout: (leaves, d + 1, 256)
+    float* length;  // inout: (leaves) of the longest row, from above
+    double fine;    // power of two that values are multiplied by
+};
+
+// Candidates of a round, about the same row.
+struct FloatCandidates {
+    const float* values;   // (count, d)
+    const double* length;  // (count) from above
+    std::size_t d, count;
+    double unit;  // of the type of the rows: 2 to the power of −24 or −53
+};
+
 // Codes of centers in bytes, and what is taken off those of rows: see byte_simd.hpp.
 struct ByteCodes {
     std::int32_t max_code, max_pair_sum, offset;

@@ -142,6 +142,83 @@ def test_the_rows_chosen_do_not_depend_on_threads(dtype, monkeypatch):
     assert found == found[:1] * 4
 
 
+def copy_cases(dtype):
+    """Rows whose gains are close, equal, tiny or beyond float32."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(1500, 7))
+    cases = {
+        "normal": rows,
+        "mirrored": np.concatenate([rows, -rows]),  # equal gains, but for their rounding
+        "lattice": rng.integers(0, 3, (1500, 4)),
+        "far from zero": rows + 1e7,
+        "one outlier": np.concatenate([rows, np.full((1, 7), 1e9)]),
+        "outliers first": np.concatenate([np.full((600, 7), -3e8), rows]),
+        "two sizes": np.concatenate([rows, rows * 1e-6]),
+        "one feature": rows[:, :1],
+        "many features": rng.normal(size=(700, 64)),
+        "tiny": rows * 1e-30,
+        "large": rows * 1e10,
+        "all equal": np.ones((700, 3)),
+    }
+    return {name: np.ascontiguousarray(case, dtype=dtype) for name, case in cases.items()}
+
+
+def chosen_with_copies(rows, k, threads, monkeypatch, **limits):
+    """The rows that are chosen, and how many copies in float32 there were."""
+    made, make = [], plusplus_rounds.DenseSeeding._float_copy
+    monkeypatch.setattr(
+        plusplus_rounds.DenseSeeding,
+        "_float_copy",
+        lambda self, k: made.append(make(self, k)) or made[-1],
+    )
+    found = chosen_by(rows, None, k, 4, threads, monkeypatch, **limits)
+    monkeypatch.setattr(plusplus_rounds.DenseSeeding, "_float_copy", make)
+    return found, sum(copy is not None for copy in made)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", list(copy_cases(np.float64)))
+@pytest.mark.parametrize("work", [1, 1 << 29])
+def test_a_copy_in_float32_changes_no_choice(core, monkeypatch, dtype, name, work):
+    rows = copy_cases(dtype)[name]
+    monkeypatch.setattr(plusplus_rounds, "MIN_SKETCH_CANDIDATES", 1 << 40)
+    monkeypatch.setattr(plusplus_rounds, "MAX_ONE_THREAD_NANOSECONDS", 0)
+    monkeypatch.setattr(plusplus_rounds, "MAX_CALL_WORK", work)
+    plain, none = chosen_with_copies(rows, 40, 1, monkeypatch, MIN_COPY_LEAVES=1 << 40)
+    assert none == 0
+    for threads in (1, 2):
+        found, copies = chosen_with_copies(rows, 40, threads, monkeypatch, MIN_COPY_LEAVES=0)
+        assert found == plain
+        assert copies == (name != "tiny")
+
+
+@pytest.mark.compiled
+@given(seed=st.integers(0, 2**32 - 1), d=st.integers(1, 9), k=st.integers(4, 30))
+def test_close_gains_are_decided_as_the_twin_decides_them(core, seed, d, k):
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(-2, 3, (1100, d)) + rng.normal(size=(1100, d)) * rng.choice([0, 1e-7, 1])
+    rows = rows.astype(rng.choice([np.float32, np.float64]))
+    uniform, chosen = rng.random(1 + (k - 1) * 3), []
+    for module in (core, reference):
+        which, leaves = np.empty(k, np.int64), np.zeros(5)
+        state = np.empty((k, d), rows.dtype), np.full(1100, np.inf, rows.dtype)
+        copy = module.FloatLeaves(1100, d, 0.25)
+        module.plusplus(rows, 1.0, uniform, 3, (0, k), which, *state, np.zeros(1100, np.int32),
+                        leaves, copy=copy)  # fmt: skip
+        chosen.append((which.tolist(), state[1].tobytes(), leaves.tobytes()))
+    assert chosen[0] == chosen[1]
+
+
+def test_a_copy_in_float32_is_made_only_within_the_memory():
+    rows = np.random.default_rng(0).random((5000, 10))
+    with Workers(1) as workers:
+        source = make_source(rows, None, workers)
+        needed = plusplus_rounds._copy_bytes(5000, 10)
+        assert source.seeding(8, 4, needed)._float_copy(8) is not None
+        assert source.seeding(8, 4, needed - 1)._float_copy(8) is None
+
+
 @pytest.mark.parametrize("dtype", [np.uint8, np.float16, np.int32])
 def test_other_types_choose_what_their_floats_choose(dtype):
     rows = np.random.default_rng(0).integers(0, 200, (5000, 30)).astype(dtype)

@@ -318,6 +318,26 @@ def test_own_costs_are_those_of_the_twin(core, dtype, weighted, n):
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("d", [1, 3, 8, 15, 16, 20, 37, 130])
+@pytest.mark.parametrize("k", [1, 7, 300])
+def test_sums_of_a_first_pass_have_the_bits_of_the_twin(core, dtype, d, k):
+    rng = np.random.default_rng(d)
+    rows, weights = rng.normal(size=(3000, d)).astype(dtype), Weights.of(None, 3000)
+    centers, found = rng.normal(size=(k, d)), []
+    for module in (core, reference):
+        moments = Moments.zero(k, grid_for(rows, weights))
+        parts = moments.hi, moments.lo, moments.grid.origin, moments.grid.up
+        sums = module.Sums(*parts, moments.grid.scale, moments.grid.limb)
+        labels = np.full(3000, -1, np.int32)
+        labels[1::5] = 0  # not all rows join
+        book = book_for(module, dtype, centers, np.zeros(d))
+        module.assign(book, rows, labels, sums, crew=module.Crew(3))
+        found.append((labels, moments.hi, moments.lo))
+    for ours, twin in zip(*found, strict=True):
+        np.testing.assert_array_equal(ours, twin)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
 def test_extent_equals_the_twin_and_taints_what_is_not_finite(core, dtype):
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(50, 6)).astype(dtype)

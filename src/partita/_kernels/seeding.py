@@ -34,6 +34,15 @@ class Sketch:
     step: float
 
 
+@dataclass(frozen=True)
+class FloatLeaves:
+    """Rows in float32, by which the compiled kernels find the best candidates; unused here."""
+
+    n: int
+    d: int
+    fine: float
+
+
 def sketch_rows(rows: Floats, scale: float, sketch: Sketch) -> None:
     """Leave the sketch empty: every distance is computed."""
 
@@ -119,6 +128,7 @@ def plusplus(
     sketch: Sketch | None = None,
     weight: Floats | None = None,
     crew: Crew | None = None,
+    copy: FloatLeaves | None = None,
 ) -> None:
     """Run several rounds of greedy k-means++; set `chosen` (k,) to the chosen rows."""
     leaves = len(potential)

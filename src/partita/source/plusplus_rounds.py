@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
+from partita._common.power_of_two import power_of_two
 from partita._kernels import kernels
 from partita._kernels.weighted_draws import LEAF_ROWS, draw_rows
 
@@ -20,6 +21,10 @@ SKETCH_RANGE_SHARE = 0.98  # of the rows lie within the range of a sketch
 MIN_SKETCH_CANDIDATES = 64  # in all rounds
 MAX_SKETCH_FEATURES = 1 << 15  # so that sums of products of bytes fit 32 bits
 MAX_SAMPLE_VALUES = 1 << 18  # from which its range is taken
+MIN_COPY_CENTERS = 4  # of fewer rounds, a copy in float32 costs more than it saves
+MIN_COPY_LEAVES = 8
+MAX_COPY_FEATURES = 64  # a leaf stays in the cache
+MIN_FINE = 2.0**-60  # so that float32 holds the squares of what is measured
 MAX_CALL_WORK = 1 << 29  # multiply-adds: some tenths of a second, so that Ctrl-C is handled
 MAX_ONE_THREAD_NANOSECONDS = 1e5  # a shorter round is not worth a second thread
 
@@ -36,7 +41,7 @@ class DenseSeeding:
         self, rows: BlockedRows, scale: float, counts: tuple[int, int], memory: float
     ) -> None:
         k, trials = counts
-        self._rows, self.scale, self.trials = rows, scale, trials
+        self._rows, self.scale, self.trials, self._memory = rows, scale, trials, memory
         n, dtype = rows.n, rows.kernel_dtype
         self._weight = rows.weights.unless_equal()
         self.closest = np.full(n, np.inf, dtype)
@@ -60,13 +65,25 @@ class DenseSeeding:
             return False
         crew = rows.workers.crew if self.is_shared(j) else None
         step = max(1, MAX_CALL_WORK // (4 * rows.n * rows.d * self.trials))
+        copy = self._float_copy(k) if j == 0 else None
         for i in range(j, k, step):
             kernels.plusplus(
                 block, self.scale, uniform, self.trials, (i, min(k, i + step)), which,
                 self._centers, self.closest, self._labels, self.potential,
-                self._sketch_of(slice(0, rows.n)), self._weight, crew,
+                self._sketch_of(slice(0, rows.n)), self._weight, crew, copy,
             )  # fmt: skip
         return True
+
+    def _float_copy(self, k: int) -> Any:
+        """An empty copy of the rows in float32, if there are so many rounds that it pays."""
+        rows, low_high = self._rows, self._rows.extent()[:2]
+        n, d, extent = rows.n, rows.d, float((low_high[1] - low_high[0]).max())
+        pays = k >= MIN_COPY_CENTERS and n >= MIN_COPY_LEAVES * LEAF_ROWS
+        pays &= d <= MAX_COPY_FEATURES and self._sketch is None and self._weight is None
+        if not pays or _copy_bytes(n, d) > self._memory or self.scale != 1.0:
+            return None
+        fine = power_of_two(extent)
+        return kernels.FloatLeaves(n, d, fine) if MIN_FINE < fine < 1 / MIN_FINE else None
 
     def is_shared(self, j: int) -> bool:
         """Return whether the j-th round takes so long that several threads share it."""
@@ -155,6 +172,11 @@ class DenseSeeding:
 def _panel_bytes(d: int) -> int:
     """Bytes of 16 rows of a sketch."""
     return -(-d // 4) * 64 + 192
+
+
+def _copy_bytes(n: int, d: int) -> int:
+    """Bytes of n rows in float32 with their squared distances, in whole leaves."""
+    return -(-n // LEAF_ROWS) * (LEAF_ROWS * (d + 1) + 1) * 4
 
 
 def _sample_rows(d: int) -> int:
