@@ -46,7 +46,7 @@ callable, array or model, default="k-means++"
         Accepted for compatibility; X is never changed.
     algorithm : str, default="lloyd"
         "lloyd", "elkan" and "auto" all mean Lloyd's algorithm by the fastest path. "plain",
-        "bytes", "blocks", "panels", "hamerly", "yinyang" and "prefix" force a path, for tests and
+        "bytes", "blocks", "neighbours", "panels", "hamerly", "yinyang" and "prefix" force a path, for tests and
         experiments: the result has the same bits, only the time differs.
     halt : Halt or None, default=None
         + A criterion from `partita.halting` that replaces `tol`, for example
