@@ -8,27 +8,27 @@ namespace partita::binding {
 namespace {
 
 // Rows in panels of one label. As kept rows, they give books their frame.
-struct LabelledRows : KeptRows {
+struct PanelsByLabel : KeptRows {
     NeighbourRows state;
     bool has_gaps = false;  // distances between the centers of the pass to come are known
 };
 
 // True if the rows were packed for books like this one.
-bool fits(const LabelledRows& labelled, const Packed<Codebook<float>>& packed) {
+bool fits(const PanelsByLabel& labelled, const Packed<Codebook<float>>& packed) {
     const BookView<float>& book = packed.book.view();
     return labelled.use == packed.use && book.k == labelled.state.k() && book.groups == 1 &&
            labelled.panels.fit(book);
 }
 
 template <class R>
-bool holds(const LabelledRows& labelled, const Matrix<R>& rows) {
+bool holds(const PanelsByLabel& labelled, const Matrix<R>& rows) {
     return rows.shape(0) == labelled.state.n() && rows.shape(1) == labelled.panels.d();
 }
 
 // Packs the rows in the order of the panels.
 template <class R>
 void pack_rows(const Packed<Codebook<float>>& packed, const Matrix<R>& rows,
-               LabelledRows& labelled, Crew* crew) {
+               PanelsByLabel& labelled, Crew* crew) {
     const auto& use = kernels_of<R>(packed.use);
     const std::size_t width = labelled.panels.width();
     const Executor executor(crew);
@@ -45,8 +45,8 @@ void pack_rows(const Packed<Codebook<float>>& packed, const Matrix<R>& rows,
 
 // Packs rows in panels of one label, by `square` (n), their squared distances to their centers.
 template <class R>
-LabelledRows* pack_neighbours(const Packed<Codebook<float>>& packed, Matrix<R> rows,
-                              Vector<std::int32_t> labels, Vector<double> square, Crew* crew) {
+PanelsByLabel* pack_neighbours(const Packed<Codebook<float>>& packed, Matrix<R> rows,
+                               Vector<std::int32_t> labels, Vector<double> square, Crew* crew) {
     const std::size_t n = rows.shape(0);
     const BookView<float>& book = packed.book.view();
     expect(rows.shape(1) == book.d,
@@ -59,11 +59,11 @@ LabelledRows* pack_neighbours(const Packed<Codebook<float>>& packed, Matrix<R> r
     const std::size_t width = packed.use->single.panel_width;
     std::vector<float> away(n);
     for (std::size_t i = 0; i < n; ++i)
-        away[i] = static_cast<float>(std::sqrt(square.data()[i]) *
-                                     static_cast<double>(book.fast_scale));
+        away[i] =
+            static_cast<float>(std::sqrt(square.data()[i]) * static_cast<double>(book.fast_scale));
     NeighbourRows state(book, n, width);
-    auto labelled = std::make_unique<LabelledRows>(
-        LabelledRows{{KeptPanels(book, state.places(), width), packed.use}, std::move(state), false});
+    auto labelled = std::make_unique<PanelsByLabel>(PanelsByLabel{
+        {KeptPanels(book, state.places(), width), packed.use}, std::move(state), false});
     labelled->state.arrange(labels.data(), away.data());
     pack_rows(packed, rows, *labelled, crew);
     return labelled.release();
@@ -71,7 +71,7 @@ LabelledRows* pack_neighbours(const Packed<Codebook<float>>& packed, Matrix<R> r
 
 // Sorts packed rows by their labels and distances, in place.
 template <class R>
-void sort_neighbours(const Packed<Codebook<float>>& packed, LabelledRows& labelled, Matrix<R> rows,
+void sort_neighbours(const Packed<Codebook<float>>& packed, PanelsByLabel& labelled, Matrix<R> rows,
                      Vector<std::int32_t> labels, Crew* crew) {
     expect(fits(labelled, packed) && holds(labelled, rows),
            "sort_neighbours: other rows or centers were packed");
@@ -82,7 +82,7 @@ void sort_neighbours(const Packed<Codebook<float>>& packed, LabelledRows& labell
 }
 
 // Takes the centers of the pass to come.
-void follow(LabelledRows& labelled, const Packed<Codebook<float>>& packed, bool with_gaps,
+void follow(PanelsByLabel& labelled, const Packed<Codebook<float>>& packed, bool with_gaps,
             Crew* crew) {
     expect(fits(labelled, packed), "follow: rows packed for these centers expected");
     nb::gil_scoped_release release;
@@ -104,7 +104,7 @@ void follow(LabelledRows& labelled, const Packed<Codebook<float>>& packed, bool 
 // Labels the rows of panels first … last − 1; follow() must have been called with this book.
 template <class R>
 std::vector<std::int64_t> assign_neighbours(const Packed<Codebook<float>>& packed,
-                                            LabelledRows& labelled, Matrix<R> rows,
+                                            PanelsByLabel& labelled, Matrix<R> rows,
                                             OutVector<std::int32_t> labels, std::size_t first,
                                             std::size_t last, const Sums* sums,
                                             std::optional<Vector<std::int64_t>> times,
@@ -152,7 +152,7 @@ void bind_typed(nb::module_& m) {
 // A call that reads the labels of all rows.
 template <class Call>
 auto with_labels(Call call) {
-    return [call](LabelledRows& self, Vector<std::int32_t> labels) {
+    return [call](PanelsByLabel& self, Vector<std::int32_t> labels) {
         expect_labels(labels, self.state.n(), self.state.k(), 0);
         return call(self, labels.data());
     };
@@ -161,17 +161,17 @@ auto with_labels(Call call) {
 }  // namespace
 
 void bind_neighbour_passes(nb::module_& m) {
-    nb::class_<LabelledRows, KeptRows>(m, "LabelledRows")
-        .def_prop_ro("k", [](const LabelledRows& self) { return self.state.k(); })
-        .def_prop_ro("panels", [](const LabelledRows& self) { return self.state.panels(); })
-        .def_prop_ro("width", [](const LabelledRows& self) { return self.panels.width(); })
+    nb::class_<PanelsByLabel, KeptRows>(m, "PanelsByLabel")
+        .def_prop_ro("k", [](const PanelsByLabel& self) { return self.state.k(); })
+        .def_prop_ro("panels", [](const PanelsByLabel& self) { return self.state.panels(); })
+        .def_prop_ro("width", [](const PanelsByLabel& self) { return self.panels.width(); })
         .def("fit", &fits, "book"_a)
         .def("follow", &follow, "book"_a, "with_gaps"_a, "crew"_a = nb::none())
-        .def("settle", with_labels([](LabelledRows& self, const std::int32_t* labels) {
+        .def("settle", with_labels([](PanelsByLabel& self, const std::int32_t* labels) {
                  return self.state.settle(self.panels, labels);
              }),
              "labels"_a.noconvert())
-        .def("relabel", with_labels([](LabelledRows& self, const std::int32_t* labels) {
+        .def("relabel", with_labels([](PanelsByLabel& self, const std::int32_t* labels) {
                  return self.state.relabel(self.panels, labels);
              }),
              "labels"_a.noconvert());

@@ -94,8 +94,8 @@ private:
             fetch.step();
             const std::size_t size = listed / tiles + (q < listed % tiles);
             tile_of_list_of<float>(static_cast<int>(size))(
-                view_.data + p * panel_size, view_.centers, book_.start, book_.depth,
-                s_.list + at, s_.own_score, s_.best, s_.second, s_.nearest, s_.least + at);
+                view_.data + p * panel_size, view_.centers, book_.start, book_.depth, s_.list + at,
+                s_.own_score, s_.best, s_.second, s_.nearest, s_.least + at);
             at += size;
         }
         counts_.pairs += static_cast<std::int64_t>((listed + 1) * W);
@@ -133,8 +133,8 @@ private:
         const S::Reg own = S::set1(view_.own[a] - 2 * far * (1 + kGapRounding));
         const S::Reg share = S::set1(1 - kGapRounding);
         for (std::size_t j = 0; j < view_.stride; j += S::width) {
-            const S::Reg bound = S::add(S::mul(S::load(gap + j), share),
-                                        S::add(own, S::load(view_.own + j)));
+            const S::Reg bound =
+                S::add(S::mul(S::load(gap + j), share), S::add(own, S::load(view_.own + j)));
             const S::Reg size = S::max(bound, S::sub(S::set1(0), bound));
             const S::Reg low = S::sub(bound, S::mul(size, S::set1(2 * kTravelRounding)));
             S::store(until + j, S::max(low, S::load(until + j)));  // NaN: as it was
@@ -149,8 +149,7 @@ private:
         S::Reg rest = S::set1(__builtin_inff());
         std::size_t listed = 0;
         for (std::size_t j = 0; j < view_.stride; j += S::width) {
-            const S::Reg left =
-                S::sub(S::load(until + j), S::add(own, S::load(view_.own + j)));
+            const S::Reg left = S::sub(S::load(until + j), S::add(own, S::load(view_.own + j)));
             const S::Mask holds = S::less(none, left);
             rest = S::min_where(holds, rest, left);
             const std::uint32_t bits = ~S::bits(holds) & first_bits(S::width);
@@ -178,8 +177,7 @@ private:
         for (std::size_t e = 0; e < listed; e += S::width) {
             const S::Reg gain = S::load(s_.least + e);
             const S::Reg far_square = S::max(S::add(square, S::add(gain, gain)), none);  // NaN: 0
-            const S::Reg margin =
-                S::sub(S::mul(S::sqrt(far_square), S::set1(1 - kGapRounding)), u);
+            const S::Reg margin = S::sub(S::mul(S::sqrt(far_square), S::set1(1 - kGapRounding)), u);
             S::store(s_.least + e, margin);
         }
         float* until = view_.until + p * view_.stride;
@@ -277,8 +275,7 @@ private:
 template <class R>
 NeighbourCounts assign_neighbours(const BookView<float>& book, const Rows<R>& rows,
                                   const NeighbourView& view, std::size_t first, std::size_t last,
-                                  std::int32_t* label, const SumView* sums,
-                                  unsigned char* memory) {
+                                  std::int32_t* label, const SumView* sums, unsigned char* memory) {
     return NeighbourPass<R>(book, rows, view, label, sums, memory).run(first, last);
 }
 

@@ -397,8 +397,7 @@ PARTITA_INLINE void compress(const std::int32_t* from, std::uint32_t bits, std::
 }
 // The same for the numbers first, first + 1, … of up to 16 lanes.
 PARTITA_INLINE void compress_numbers(std::int32_t first, std::uint32_t bits, std::int32_t* to) {
-    const __m512i lanes =
-        _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    const __m512i lanes = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
     const __m512i numbers = _mm512_add_epi32(lanes, _mm512_set1_epi32(first));
     _mm512_storeu_si512(to, _mm512_maskz_compress_epi32(static_cast<__mmask16>(bits), numbers));
 }

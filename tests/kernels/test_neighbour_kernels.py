@@ -178,9 +178,7 @@ def test_rows_are_sorted_again_where_panels_have_no_room(core):
         walk.to(np.array([[0.0, far], [0.0, -far], [1e3, 0.0]]))
 
 
-@given(
-    st.integers(1, 60), st.integers(1, 4), st.integers(1, 8), st.integers(0, 2**32 - 1)
-)
+@given(st.integers(1, 60), st.integers(1, 4), st.integers(1, 8), st.integers(0, 2**32 - 1))
 def test_the_twin_agrees(n, d, k, seed):
     rng = np.random.default_rng(seed)
     rows, centers = rng.integers(0, 6, (n, d)).astype(float), rng.integers(0, 6, (k, d)) * 1.0

@@ -15,7 +15,7 @@ from partita._kernels.exact_sums import Sums, move_rows
 from partita._kernels.twofold import quiet
 
 
-class LabelledRows:
+class PanelsByLabel:
     """n rows, and what is left of how much nearer their own center was than each other one."""
 
     width = 1
@@ -65,13 +65,13 @@ class LabelledRows:
 
 def pack_neighbours(
     book: Codebook, rows: Floats, labels: Ints, square: Floats, crew: Crew | None = None
-) -> LabelledRows:
+) -> PanelsByLabel:
     """Pack rows in panels of one label, by `square` (n), their squared distances to it."""
-    return LabelledRows(book, labels)
+    return PanelsByLabel(book, labels)
 
 
 def sort_neighbours(
-    book: Codebook, panels: LabelledRows, rows: Floats, labels: Ints, crew: Crew | None = None
+    book: Codebook, panels: PanelsByLabel, rows: Floats, labels: Ints, crew: Crew | None = None
 ) -> None:
     """Sort packed rows by their labels and distances, in place."""
     panels.sort(labels)
@@ -80,7 +80,7 @@ def sort_neighbours(
 @quiet
 def assign_neighbours(
     book: Codebook,
-    panels: LabelledRows,
+    panels: PanelsByLabel,
     rows: Floats,
     labels: Ints,
     first: int,

@@ -15,7 +15,7 @@ import numpy as np
 from partita._common.array_types import Ints
 from partita._kernels import kernels
 from partita.centers import Centers
-from partita.engine.paths.bounds_path import MAX_CENTER_DISTANCE_FEATURES, bounds_plan
+from partita.engine.paths.bounds_path import bounds_plan
 from partita.engine.paths.path import Path, PathKind, PathPass, PathPlan, PathStart
 from partita.moments import Moments
 from partita.source.blocks import crew_slices, work_in_tiles
@@ -24,6 +24,7 @@ from partita.source.protocol import PrunableRows
 from partita.source.scoring import packed_bytes
 
 MIN_CENTERS = 30  # with fewer, most are near
+MAX_FEATURES = 48  # beyond, rows are about as far from each other as from their center
 MIN_ROWS_PER_CENTER = 12  # so that panels are at least half full
 MAX_CENTER_PAIRS_PER_ROW = 50  # distances between centers, which passes after a sort compute
 MAX_MOVED_SHARE = 0.06  # of the rows, since they were sorted: if more move, all are sorted again
@@ -61,7 +62,7 @@ class NeighboursPath:
         return PathPass(moved, min(1.0, pairs / (n * k)), row_cost=cost, recheck_cost=recheck)
 
     def _prepare(self, centers: Centers) -> tuple[Any, bool]:
-        """Sort the rows if they are not; return the book of the centers, and whether it was done."""
+        """Sort the rows if they are not; return the book, and whether the rows were sorted."""
         source, crew = self._source, self._source.workers.crew
         values = np.ascontiguousarray(centers.values)
         book = kernels.Codebook32(values, centers.origin, like=self._panels, crew=crew)
@@ -124,7 +125,7 @@ def _memory(source: PrunableRows, k: int) -> float:
 
 def _suits(source: PrunableRows, k: int) -> str | None:
     n, d = source.n, source.d
-    if source.copy_bytes or d > MAX_CENTER_DISTANCE_FEATURES or k < MIN_CENTERS:
+    if source.copy_bytes or d > MAX_FEATURES or k < MIN_CENTERS:
         return None
     if n < MIN_ROWS_PER_CENTER * k or k * k > MAX_CENTER_PAIRS_PER_ROW * n:
         return None
