@@ -23,11 +23,11 @@ from partita.source.pass_price import pair_cost, plain_cost, recheck_cost
 from partita.source.protocol import PrunableRows
 from partita.source.scoring import packed_bytes
 
-MIN_CENTERS = 30  # with fewer, most are near
+MIN_CENTERS = 64  # with fewer, most are near, and bounds for all of them cost less
 MAX_FEATURES = 48  # beyond, rows are about as far from each other as from their center
 MIN_ROWS_PER_CENTER = 12  # so that panels are at least half full
 MAX_CENTER_PAIRS_PER_ROW = 50  # distances between centers, which passes after a sort compute
-MAX_MOVED_SHARE = 0.06  # of the rows, since they were sorted: if more move, all are sorted again
+MAX_MOVED_SHARE = 0.12  # of the rows, since they were sorted: if more move, all are sorted again
 MIN_PANEL_ROWS, PANEL_ROWS = 8, 32  # of all instruction sets
 SORTING_NS = 40.0, 1.5  # of a row: once, and per feature
 ROW_NS = 8.0  # of a row that is compared, besides its pairs
@@ -57,9 +57,9 @@ class NeighboursPath:
         self._moved += moved
         self._is_sorted = self._moved <= MAX_MOVED_SHARE * n and self._panels.settle(self.labels)
         near_pairs = pairs + (k * k if is_fresh else 0)
-        recheck = recheck_cost(rechecked, k, d)
-        cost = rows * ROW_NS + near_pairs * NEAR_PAIR_SHARE * pair_cost(d) + recheck
-        return PathPass(moved, min(1.0, pairs / (n * k)), row_cost=cost, recheck_cost=recheck)
+        cost = rows * ROW_NS + near_pairs * NEAR_PAIR_SHARE * pair_cost(d)
+        recheck, compared = recheck_cost(rechecked, k, d), min(1.0, pairs / (n * k))
+        return PathPass(moved, compared, row_cost=cost + recheck, recheck_cost=recheck)
 
     def _prepare(self, centers: Centers) -> tuple[Any, bool]:
         """Sort the rows if they are not; return the book, and whether the rows were sorted."""
