@@ -21,6 +21,13 @@ inline void add(PanelCounts& total, const PanelCounts& part) {
     total.open_pairs += part.open_pairs;
 }
 
+inline void add(NeighbourCounts& total, const NeighbourCounts& part) {
+    total.moved += part.moved;
+    total.rechecked += part.rechecked;
+    total.pairs += part.pairs;
+    total.rows += part.rows;
+}
+
 inline void add(PrunedCounts& total, const PrunedCounts& part) {
     total.moved += part.moved;
     total.measured += part.measured;

@@ -42,6 +42,7 @@ NB_MODULE(core, m) {
     bind_assignment(m);
     bind_byte_tiles(m);
     bind_sparse_rows(m);
+    bind_neighbour_passes(m);
     bind_panel_passes(m);
     bind_partial_pass(m);
     bind_pruned_passes(m);

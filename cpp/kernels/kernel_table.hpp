@@ -48,6 +48,10 @@ struct Kernels {
     PanelCounts (*assign_panels)(const BookView<float>&, const Rows<T>&, const MarginView&,
                                  const TravelView&, std::size_t, std::size_t, std::int32_t*,
                                  const SumView*, unsigned char*);
+    std::size_t (*neighbours_scratch)(std::size_t k, std::size_t d);
+    NeighbourCounts (*assign_neighbours)(const BookView<float>&, const Rows<T>&,
+                                         const NeighbourView&, std::size_t, std::size_t,
+                                         std::int32_t*, const SumView*, unsigned char*);
     std::size_t (*assign_bounded_scratch)(std::size_t n, std::size_t k, std::size_t d);
     Bounded<T, T>* assign_bounded;
     Bounded<T, float>* assign_bounded_by;  // with separate filter rows
@@ -131,6 +135,9 @@ struct KernelTable {
     void (*summarise)(const SumView&, double, std::size_t, std::size_t, const double*, double*,
                       double*, double*, double*);
     void (*square_norms)(const double*, std::size_t, std::size_t, double*);
+    std::size_t (*gaps_scratch)(std::size_t d);
+    void (*center_gaps)(const BookView<float>&, const float*, std::size_t, float*, std::size_t,
+                        unsigned char*);
     void (*exponentials)(double*, std::size_t);
     void (*exponentials_less_one)(double*, std::size_t);
     void (*gower_columns)(const double*, const MixedFeatures&, std::size_t, const double*,

@@ -71,6 +71,9 @@ public:
         return S::lowest(least);
     }
 
+    // The distance of each row to its nearest center, with the error of D64, from above.
+    const float* nearest() const { return cost_; }
+
 private:
     using S = Simd<float>;
     static constexpr std::size_t W = kPanelWidth<float>;

@@ -395,6 +395,12 @@ PARTITA_INLINE void compress(const std::int32_t* from, std::uint32_t bits, std::
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
                         _mm256_maskz_compress_epi32(static_cast<__mmask8>(bits), v));
 }
+// The same for the numbers first, first + 1, … of up to 16 lanes.
+PARTITA_INLINE void compress_numbers(std::int32_t first, std::uint32_t bits, std::int32_t* to) {
+    const __m512i lanes = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    const __m512i numbers = _mm512_add_epi32(lanes, _mm512_set1_epi32(first));
+    _mm512_storeu_si512(to, _mm512_maskz_compress_epi32(static_cast<__mmask16>(bits), numbers));
+}
 // Index of a lane with the lowest value.
 PARTITA_INLINE std::size_t lowest_lane(__m512d v) {
     const __m512d low = _mm512_set1_pd(_mm512_reduce_min_pd(v));
@@ -405,6 +411,9 @@ PARTITA_INLINE std::size_t lowest_lane(__m512d v) {
 template <class T>
 PARTITA_INLINE void compress(const T* from, std::uint32_t bits, T* to) {
     for (; bits; bits &= bits - 1) *to++ = from[__builtin_ctz(bits)];
+}
+PARTITA_INLINE void compress_numbers(std::int32_t first, std::uint32_t bits, std::int32_t* to) {
+    for (; bits; bits &= bits - 1) *to++ = first + __builtin_ctz(bits);
 }
 PARTITA_INLINE std::size_t lowest_lane(Simd<double>::Reg v) {
     alignas(64) double lane[Simd<double>::width];

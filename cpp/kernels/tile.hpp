@@ -40,13 +40,13 @@ PARTITA_INLINE void tile_scores(const T* panel,    // in: (depth, kPanelWidth)
     }
 }
 
-// Updates the lowest score of each lane, the second lowest, and the index of the lowest. The
-// running minima take 6 registers per tile; with centers in lanes they would take 42, which
-// dominates if d is small. Ties keep the earlier center: less() is strict and centers ascend.
-template <class T, int R>
-PARTITA_INLINE void keep_lowest(const typename Simd<T>::Reg (&acc)[R][kTileVectors],
-                                std::int64_t first, T* best, T* second,
-                                typename Simd<T>::Int* nearest) {
+// Updates the lowest score of each lane, the second lowest, and the index of the lowest: index(r) is
+// that of center r, and called in order. The running minima take 6 registers per tile; with centers
+// in lanes they would take 42, which dominates if d is small. Ties keep the earlier center: less()
+// is strict.
+template <class T, int R, class Index>
+PARTITA_INLINE void keep_lowest(const typename Simd<T>::Reg (&acc)[R][kTileVectors], Index index,
+                                T* best, T* second, typename Simd<T>::Int* nearest) {
     using S = Simd<T>;
     constexpr int V = kTileVectors;
     typename S::Reg low[V], low2[V];
@@ -57,9 +57,9 @@ PARTITA_INLINE void keep_lowest(const typename Simd<T>::Reg (&acc)[R][kTileVecto
         low2[v] = S::load(second + v * S::width);
         arg[v] = S::load_int(nearest + v * S::width);
     }
-    typename S::IntReg j = S::set1_int(static_cast<typename S::Int>(first));
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
+        const typename S::IntReg j = index(r);
 #pragma GCC unroll 4
         for (int v = 0; v < V; ++v) {
             const typename S::Mask closer = S::less(acc[r][v], low[v]);
@@ -67,7 +67,6 @@ PARTITA_INLINE void keep_lowest(const typename Simd<T>::Reg (&acc)[R][kTileVecto
             low[v] = S::min(low[v], acc[r][v]);
             arg[v] = S::select(closer, j, arg[v]);
         }
-        j = S::next(j);
     }
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v) {
@@ -77,6 +76,17 @@ PARTITA_INLINE void keep_lowest(const typename Simd<T>::Reg (&acc)[R][kTileVecto
     }
 }
 
+// The indices of consecutive centers.
+template <class T>
+PARTITA_INLINE auto consecutive(std::int64_t first) {
+    using S = Simd<T>;
+    return [j = S::set1_int(static_cast<typename S::Int>(first))](int) mutable {
+        const typename S::IntReg now = j;
+        j = S::next(j);
+        return now;
+    };
+}
+
 template <class T, int R>
 void tile(const T* panel, const T* centers, const T* start, std::size_t depth,
           std::int64_t first,                // index of the tile's first center
@@ -84,7 +94,7 @@ void tile(const T* panel, const T* centers, const T* start, std::size_t depth,
           typename Simd<T>::Int* nearest) {  // inout: (kPanelWidth)
     typename Simd<T>::Reg acc[R][kTileVectors];
     tile_scores<T, R>(panel, centers, start, depth, acc);
-    keep_lowest<T, R>(acc, first, best, second, nearest);
+    keep_lowest<T, R>(acc, consecutive<T>(first), best, second, nearest);
 }
 
 // The same; also lowers `low` to the lowest score of each lane in this tile. Quick if no center of
@@ -107,12 +117,58 @@ void tile_with_low(const T* panel, const T* centers, const T* start, std::size_t
         closer |= S::bits(S::less(least[v], S::load(best + v * S::width)));
     }
     if (closer) {
-        keep_lowest<T, R>(acc, first, best, second, nearest);
+        keep_lowest<T, R>(acc, consecutive<T>(first), best, second, nearest);
         return;
     }
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v)
         S::store(second + v * S::width, S::min(S::load(second + v * S::width), least[v]));
+}
+
+// The same as tile() for R centers anywhere in memory, which are read where they are: loads of their
+// values are hidden behind the multiplications. Also sets least[r] to the least that a score of
+// center r exceeds that in `own` by.
+template <class T, int R>
+void tile_of_list(const T* panel,
+                  const T* centers,  // in: (k, depth), center after center
+                  const T* start,    // in: (k)
+                  std::size_t depth,
+                  const typename Simd<T>::Int* list,  // in: (R) indices of the centers
+                  const T* own,                       // in: (kPanelWidth)
+                  T* best, T* second,                 // inout: (kPanelWidth)
+                  typename Simd<T>::Int* nearest,     // inout: (kPanelWidth)
+                  T* least) {                         // out: (R)
+    using S = Simd<T>;
+    constexpr int V = kTileVectors;
+    typename S::Reg acc[R][V];
+    const T* center[R];
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+        center[r] = centers + static_cast<std::size_t>(list[r]) * depth;
+#pragma GCC unroll 4
+        for (int v = 0; v < V; ++v) acc[r][v] = S::set1(start[list[r]]);
+    }
+    for (std::size_t t = 0; t < depth; ++t) {
+        typename S::Reg y[V];
+#pragma GCC unroll 4
+        for (int v = 0; v < V; ++v) y[v] = S::load(panel + v * S::width);
+#pragma GCC unroll 16
+        for (int r = 0; r < R; ++r) {
+            const typename S::Reg c = S::set1(center[r][t]);
+#pragma GCC unroll 4
+            for (int v = 0; v < V; ++v) acc[r][v] = S::fnmadd(c, y[v], acc[r][v]);
+        }
+        panel += kPanelWidth<T>;
+    }
+    keep_lowest<T, R>(acc, [&](int r) { return S::set1_int(list[r]); }, best, second, nearest);
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+        typename S::Reg low = S::sub(acc[r][0], S::load(own));
+#pragma GCC unroll 4
+        for (int v = 1; v < V; ++v)
+            low = S::min(low, S::sub(acc[r][v], S::load(own + v * S::width)));
+        least[r] = S::lowest(low);
+    }
 }
 
 // Writes all scores, out: (R, kPanelWidth).
@@ -178,6 +234,10 @@ PARTITA_INLINE auto tile_of(int centers) {
 template <class T>
 PARTITA_INLINE auto tile_with_low_of(int centers) {
     return for_centers(centers, []<int R>() { return &tile_with_low<T, R>; });
+}
+template <class T>
+PARTITA_INLINE auto tile_of_list_of(int centers) {
+    return for_centers(centers, []<int R>() { return &tile_of_list<T, R>; });
 }
 template <class T>
 PARTITA_INLINE auto tile_out_of(int centers) {

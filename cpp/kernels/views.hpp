@@ -101,6 +101,29 @@ struct TravelView {
     float blur;          // error of D64 in this pass that no margin accounts for
 };
 
+// Rows packed in panels of one label each, with bounds for every panel and center, all scaled as the
+// rows: see neighbour_pass.hpp. Bounds are the travel up to which labels hold.
+struct NeighbourView {
+    float* data;                // (panels, d + 1, width) rows packed for tiles
+    const float* square;        // (panels, width) ‖y‖²
+    const std::int32_t* order;  // (panels, width) index of each row; −1: a copy of another
+    const std::int32_t* label;  // (panels) of all rows of a panel; −1: none
+    float* away;                // (panels, width) distance to the own center, when last compared
+    float* until;               // (panels, stride) own travel of the label plus that of a center
+    float* panel_until;         // (panels) travel of the label
+    unsigned char* changed;     // (panels) out: what became of the labels, a PanelChange
+    const float* centers;       // (k, depth) center after center
+    const float* gap;           // (k, stride) distances of centers, from below; null: not known
+    std::size_t stride;         // gap_stride(k)
+    const float* travel;        // (k) what each center moved plus what the farthest other one did
+    const float* own;           // (stride) what each center moved itself
+    float blur;                 // error of D64 in this pass that no margin accounts for
+};
+enum PanelChange : unsigned char { kUnchanged, kMoved, kMovedByD64 };
+
+// Length of a row of distances between centers, in whole panels of every instruction set.
+constexpr std::size_t gap_stride(std::size_t k) { return (k + 31) / 32 * 32; }
+
 // Travel of the centers since the bounds were last set, in quanta: see center_motion.hpp.
 struct MotionView {
     const std::int32_t *up, *down;               // (k) of each center, rounded up and down
@@ -230,6 +253,13 @@ struct PanelCounts {
     std::int64_t moved, rechecked;  // as in PassCounts
     std::int64_t pairs;             // of rows and centers that were compared
     std::int64_t open_pairs;        // those with rows whose own bound did not hold
+};
+
+// What a pass over panels of one label did.
+struct NeighbourCounts {
+    std::int64_t moved, rechecked;  // as in PassCounts
+    std::int64_t pairs;             // of rows and centers that were compared
+    std::int64_t rows;              // that were compared with any
 };
 
 // What a pruned pass did.

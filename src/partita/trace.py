@@ -39,8 +39,9 @@ class Progress:
         Since the fit began, restarts before this one included.
     path : str
         The path of the assignment: "plain" (every row against every center), "bytes" (the same in
-        bytes), "blocks", "panels", "hamerly", "yinyang" or "prefix"; of medoids, the method.
-        Callbacks also receive "search", which no trace has: `iteration` counts local searches.
+        bytes), "blocks", "neighbours", "panels", "hamerly", "yinyang" or "prefix"; of medoids, the
+        method. Callbacks also receive "search", which no trace has: `iteration` counts local
+        searches.
     compared : float
         Share of the n·k pairs of rows and centers that were compared.
     candidates : float

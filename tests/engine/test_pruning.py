@@ -141,7 +141,7 @@ def test_auto_prunes_and_says_how():
     assert model.trace_[-1].compared < 0.1
     assert "2 features" in model.paths_[0]
     rows = blobs(n=40_000, d=24)
-    for k, path in ((20, "panels"), (200, "panels"), (1200, "yinyang")):
+    for k, path in ((20, "panels"), (200, "neighbours"), (1200, "neighbours")):
         model = fit_from(rows, starts(rows, k))
         assert [p.path for p in model.trace_[:1]] == ["plain"]
         assert model.trace_[-1].path == path
@@ -176,7 +176,7 @@ def test_any_scale(path, scale):
     plain = fit_from(rows, start, algorithm="plain", max_iter=12)
     other = fit_from(rows, start, algorithm=path, max_iter=12)
     assert same_bits(plain, other)
-    if path not in ("blocks", "bytes", "panels"):  # which have a scale of their own
+    if path not in ("blocks", "bytes", "neighbours", "panels"):  # which have a scale of their own
         assert other.trace_[-1].path == (path if 1e-27 < scale < 1e27 else "plain")
 
 
@@ -186,7 +186,7 @@ def source_of(rows):
 
 def test_a_limit_on_memory_leads_to_leaner_paths():
     source = source_of(blobs(n=20_000, d=24))
-    for k, path in ((200, "panels"), (800, "yinyang")):
+    for k, path in ((200, "neighbours"), (1800, "yinyang")):
         assert plan_for(source, k, "auto", np.inf).path == path
         lean = plan_for(source, k, "auto", memory_of("hamerly", source, k))
         assert lean.path == "hamerly"

@@ -24,6 +24,7 @@ CASES = {
     "bytes": {"k": 100, "d": 64, "n": 100_000, "args": {**FAST, "algorithm": "bytes"}},
     "blocks": {"k": 20, "d": 3, "n": 200_000, "args": {**FAST, "algorithm": "blocks"}},
     "hamerly": {"k": 20, "d": 16, "n": 200_000, "args": {**FAST, "algorithm": "hamerly"}},
+    "neighbours": {"k": 200, "d": 16, "n": 200_000, "args": {**FAST, "algorithm": "neighbours"}},
     "panels": {"k": 20, "d": 16, "n": 200_000, "args": {**FAST, "algorithm": "panels"}},
     "groups": {"k": 400, "d": 16, "n": 200_000, "args": {**FAST, "algorithm": "panels"}},
     "yinyang": {"k": 400, "d": 16, "n": 200_000, "args": {**FAST, "algorithm": "yinyang"}},

@@ -91,7 +91,9 @@ def test_empty_clusters_become_the_same(empty, kind, loss):
     assert_same_bits(held, parts)
 
 
-@pytest.mark.parametrize("algorithm", ["plain", "bytes", "panels", "hamerly", "yinyang"])
+@pytest.mark.parametrize(
+    "algorithm", ["plain", "bytes", "neighbours", "panels", "hamerly", "yinyang"]
+)
 def test_every_path_of_a_partition_gives_the_same_bits(algorithm):
     X = groups(np.float32)
     settings = {"n_clusters": 7, "random_state": 0, "algorithm": algorithm}

@@ -17,6 +17,7 @@ from partita._kernels.gram_sums import *
 from partita._kernels.local_search import *
 from partita._kernels.medoid_swaps import *
 from partita._kernels.mixed_costs import *
+from partita._kernels.neighbour_passes import *
 from partita._kernels.pairwise import *
 from partita._kernels.panel_passes import *
 from partita._kernels.partial_pass import *

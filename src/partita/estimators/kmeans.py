@@ -46,8 +46,8 @@ callable, array or model, default="k-means++"
         Accepted for compatibility; X is never changed.
     algorithm : str, default="lloyd"
         "lloyd", "elkan" and "auto" all mean Lloyd's algorithm by the fastest path. "plain",
-        "bytes", "blocks", "panels", "hamerly", "yinyang" and "prefix" force a path, for tests and
-        experiments: the result has the same bits, only the time differs.
+        "bytes", "blocks", "neighbours", "panels", "hamerly", "yinyang" and "prefix" force a path,
+        for tests and experiments: the result has the same bits, only the time differs.
     halt : Halt or None, default=None
         + A criterion from `partita.halting` that replaces `tol`, for example
         `RelDecrease(1e-3) | Deadline(60)`; `max_iter` and "no label changed" always apply.

@@ -57,6 +57,11 @@ def _of(price: Price, d: int) -> float:
     return price[0] + price[1] * d
 
 
+def pair_cost(d: int) -> float:
+    """Cost of comparing a row with a center in the tiles."""
+    return _of(PRICES.pair, d)
+
+
 def plain_cost(n: int, k: int, d: int) -> float:
     """Cost of comparing every row with every center."""
     return n * (k * _of(PRICES.pair, d) + _of(PRICES.plain_row, d))

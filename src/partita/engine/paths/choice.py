@@ -7,6 +7,7 @@ from dataclasses import replace
 from partita.engine.paths.bounds_path import HAMERLY, YINYANG
 from partita.engine.paths.bytes_path import BYTES, byte_memory, is_large_copy, stays_narrow
 from partita.engine.paths.leaves_path import BLOCKS
+from partita.engine.paths.neighbours_path import NEIGHBOURS
 from partita.engine.paths.panels_path import PANELS
 from partita.engine.paths.path import PathPlan
 from partita.engine.paths.plain_path import PLAIN, why_plain
@@ -15,7 +16,7 @@ from partita.source.pass_price import passes_before_bytes
 from partita.source.protocol import Source
 
 # "auto" takes the first that suits
-KINDS = BLOCKS, PANELS, PREFIX, HAMERLY, YINYANG, BYTES, PLAIN
+KINDS = BLOCKS, NEIGHBOURS, PANELS, PREFIX, HAMERLY, YINYANG, BYTES, PLAIN
 PATH_KINDS = {kind.name: kind for kind in KINDS}
 PATHS = tuple(PATH_KINDS)
 LEAN_PATHS = ("hamerly", "plain")  # in place of one that needs too much memory
