@@ -183,7 +183,7 @@ private:
         const std::int32_t measured = quanta_up(__builtin_sqrt(own), per_exact_);
         if constexpr (!Filter::kOwnIsExact) {
             const std::int32_t before = bounds_.upper[i] + motion_.up[a];
-            if (!whole && before <= measured) {
+            if (!whole && before < kUnbounded && before <= measured) {
                 const double far = static_cast<double>(before) / per_exact_ * (1 + 0x1p-40);
                 return far * far < own ? far * far : own;
             }

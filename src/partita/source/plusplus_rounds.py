@@ -76,13 +76,13 @@ class DenseSeeding:
 
     def _float_copy(self, k: int) -> Any:
         """An empty copy of the rows in float32, if there are so many rounds that it pays."""
-        rows, low_high = self._rows, self._rows.extent()[:2]
-        n, d, extent = rows.n, rows.d, float((low_high[1] - low_high[0]).max())
+        n, d = self._rows.n, self._rows.d
         pays = k >= MIN_COPY_CENTERS and n >= MIN_COPY_LEAVES * LEAF_ROWS
         pays &= d <= MAX_COPY_FEATURES and self._sketch is None and self._weight is None
         if not pays or _copy_bytes(n, d) > self._memory or self.scale != 1.0:
             return None
-        fine = power_of_two(extent)
+        low, high, _ = self._rows.extent()
+        fine = power_of_two(float((high - low).max()))
         return kernels.FloatLeaves(n, d, fine) if MIN_FINE < fine < 1 / MIN_FINE else None
 
     def is_shared(self, j: int) -> bool:
