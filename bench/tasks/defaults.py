@@ -21,7 +21,7 @@ _MAX_COST_SHARE = 1e-3  # by which the median J may be higher
 _MEDIAN_ERROR = 1.2533  # standard error of a median, in those of a mean
 _TARGETS = 3.0, 1.5  # from MANY_ROWS on, and below
 _MANY_ROWS = 10_000
-_ROW_SECONDS = 30.0  # after which a row begins no further seed
+_ROW_SECONDS = 20.0  # after which a row begins no further seed
 
 
 def _bundled(name: str) -> Array:
