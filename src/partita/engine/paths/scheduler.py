@@ -15,6 +15,7 @@ from partita.engine.paths.choice import PATH_KINDS, memory_of
 from partita.engine.paths.path import (
     MAX_MOVED_SHARE,
     MAX_PATIENCE_PASSES,
+    ROWS_PER_SETTLING_PASS,
     Path,
     PathCache,
     PathKind,
@@ -63,7 +64,9 @@ class PassScheduler:
     @property
     def _max_patience(self) -> int:
         """Passes between two trials, at most: bounds over bytes begin and are tried at low cost."""
-        in_bytes = self._bytes_after is not None and not self._plan.forced
+        # on few rows, preparing centers for a trial is much of a pass
+        many = self._source.n >= ROWS_PER_SETTLING_PASS and not self._plan.forced
+        in_bytes = self._bytes_after is not None and many
         return MAX_BYTE_PATIENCE_PASSES if in_bytes else MAX_PATIENCE_PASSES
 
     def _unpruned(self, labels: Ints) -> Path:
