@@ -26,6 +26,7 @@ from partita.engine.paths.path import (
     PathPass,
     PathPlan,
     PathStart,
+    byte_copy,
     with_more_rows,
 )
 from partita.engine.paths.prefix_filter import PrefixFilter
@@ -220,7 +221,7 @@ def start_bounds(start: PathStart, prefix: PrefixFilter | None = None) -> Path |
         labels = labels[rows]
     copy = None
     if prefix is None and (start.has_bytes or stays_narrow(start.source, start.k)):
-        copy = source.round_to_bytes() if rows is not None else start.byte_copy()
+        copy = source.round_to_bytes() if rows is not None else byte_copy(source, start.cache)
     bounds = RowBounds(source.n, start.centers, groups, quantum, use_center_distances, prefix, copy)
     return BoundsPath(source, labels, bounds, start.plan.path)
 

@@ -27,7 +27,7 @@ MIN_CENTERS = 64  # with fewer, most are near, and bounds for all of them cost l
 MAX_FEATURES = 48  # beyond, rows are about as far from each other as from their center
 MIN_ROWS_PER_CENTER = 12  # so that panels are at least half full
 MAX_CENTER_PAIRS_PER_ROW = 50  # distances between centers, which passes after a sort compute
-MAX_MOVED_SHARE = 0.12  # of the rows, since they were sorted: if more move, all are sorted again
+MAX_UNSORTED_SHARE = 0.12  # of the rows: if more moved since a sort, all are sorted again
 MIN_PANEL_ROWS, PANEL_ROWS = 8, 32  # of all instruction sets
 SORTING_NS = 40.0, 1.5  # of a row: once, and per feature
 ROW_NS = 8.0  # of a row that is compared, besides its pairs
@@ -55,7 +55,7 @@ class NeighboursPath:
         self._panels.follow(book, is_fresh, source.workers.crew)
         moved, rechecked, pairs, rows = self._scan(book, sums)
         self._moved += moved
-        self._is_sorted = self._moved <= MAX_MOVED_SHARE * n and self._panels.settle(self.labels)
+        self._is_sorted = self._moved <= MAX_UNSORTED_SHARE * n and self._panels.settle(self.labels)
         near_pairs = pairs + (k * k if is_fresh else 0)
         cost = rows * ROW_NS + near_pairs * NEAR_PAIR_SHARE * pair_cost(d)
         recheck, compared = recheck_cost(rechecked, k, d), min(1.0, pairs / (n * k))

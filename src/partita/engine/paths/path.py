@@ -108,10 +108,6 @@ class PathStart:
         """Number of centers."""
         return len(self.centers.values)
 
-    def byte_copy(self) -> Any:
-        """All rows as bytes, which the paths of all runs share."""
-        return byte_copy(self.source, self.cache)
-
 
 def byte_copy(source: PrunableRows, cache: PathCache) -> Any:
     """Return all rows as bytes; they are rounded once for all runs."""
