@@ -185,8 +185,8 @@ class BlockedRows(ABC):
 
     def crowded_features(self, low: Floats, extent: Floats, near: Floats) -> Ints:
         out = np.empty(self.d, np.uint8)
-        for _, crew in crew_slices(self.workers, self.n, 4 * self.d):
-            kernels.crowded_features(self.in_place, low, extent, near, out, crew)
+        _, crew = next(crew_slices(self.workers, self.n, 4 * self.d))
+        kernels.crowded_features(self.in_place, low, extent, near, out, crew)
         return np.flatnonzero(out)
 
     def sample(self, most: int) -> Floats:

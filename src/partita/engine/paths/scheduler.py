@@ -246,7 +246,8 @@ class PassScheduler:
     def grow(self, source: Source, plan: PathPlan) -> None:
         """Go on with more rows, the present ones first, by a plan for them."""
         self._source, self._memory, self._bytes_after = source, plan.spare, plan.bytes_after
-        self._cache, self._trial, self._byte_cost = PathCache(), None, 0.0
+        self._cache, self._byte_cost = PathCache(), 0.0
+        self._trial = self._failed_trial = None
         rows = source.prunable_rows
         if rows is not None and self._fits(source, plan) and self._path.grow(rows):
             return
