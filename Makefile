@@ -133,7 +133,8 @@ gallery: $(VENV)/tools ## draw the pictures of docs/gallery.md and README.md aga
 
 .bench-venv/made: bench/requirements.txt pyproject.toml CMakeLists.txt $(CPP) $(shell find src -name '*.py')
 	test -d .bench-venv || $(PYTHON) -m venv .bench-venv
-	.bench-venv/bin/python -m pip --quiet --disable-pip-version-check install . -r bench/requirements.txt
+	.bench-venv/bin/python -m pip --quiet --disable-pip-version-check install . \
+	  --config-settings=build-dir=build/bench -r bench/requirements.txt
 	@touch $@
 
 bench: .bench-venv/made ## partita and its peers, up to 90 minutes; PARTITA_DATA names the data sets
@@ -160,7 +161,8 @@ bench-scale: $(VENV)/tools ## fits of files of 6 GB within 1 GiB of memory: half
 # apart from the other peers: dask-ml decides which scikit-learn suits it
 $(VENV)-clusters/made: bench/requirements-clusters.txt pyproject.toml CMakeLists.txt $(CPP) $(shell find src -name '*.py')
 	test -d $(VENV)-clusters || $(PYTHON) -m venv $(VENV)-clusters
-	$(VENV)-clusters/bin/python -m pip --quiet --disable-pip-version-check install '.[dask,spark]' -r bench/requirements-clusters.txt
+	$(VENV)-clusters/bin/python -m pip --quiet --disable-pip-version-check install '.[dask,spark]' \
+	  --config-settings=build-dir=build/clusters -r bench/requirements-clusters.txt
 	@touch $@
 
 bench-dask: $(VENV)-clusters/made ## fits of a dask array by partita and dask-ml: half an hour

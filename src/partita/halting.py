@@ -187,12 +187,16 @@ class Shift(_OneValue):
     tol: float
 
     def reason(self, trace: Sequence[Progress]) -> StopReason | None:
+        return self.reason_within(self.tol, trace)
+
+    @staticmethod
+    def reason_within(limit: float, trace: Sequence[Progress]) -> StopReason | None:
+        """Return the reason to stop if the last shift is not more than a limit."""
         shift = trace[-1].shift
-        if shift > self.tol:
+        if shift > limit:
             return None
-        return StopReason(
-            f"the centers moved by {shift:.3g}, not more than {self.tol:.3g}", "shift"
-        )
+        moved = f"the centers moved by {shift:.3g}, not more than {limit:.3g}"
+        return StopReason(moved if shift > 0 else "no center moved", "shift")
 
     def largest_shift(self, trace: Sequence[Progress]) -> float:
         """Return the shift at which the criterion holds."""

@@ -172,6 +172,11 @@ def test_a_criterion_of_the_user_may_return_plain_text():
     ) == "odd and the centers moved by 1, not more than 5"
 
 
+def test_a_shift_of_zero_is_said_in_words():
+    assert Shift(5.0).reason(trace_of(9, shift=0.0)) == "no center moved"
+    assert Shift(0.0).reason(trace_of(9, shift=0.0)).kind == "shift"
+
+
 def test_a_reason_survives_pickle_and_copy():
     reason = (MaxIter(1) & Shift(5.0)).reason(trace_of(1))
     for twin in (pickle.loads(pickle.dumps(reason)), copy.deepcopy(reason)):

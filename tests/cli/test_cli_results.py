@@ -106,6 +106,8 @@ def test_a_choice_of_k_is_that_of_the_api(partita, tmp_path, file, blobs, cluste
     alone = json.loads(partita("choose-k", file, "-k", "2:6", "--json"))
     assert alone["sweep"] == result["sweep"]
     assert alone["sweep"]["table"]["k"] == [2, 3, 4, 5, 6]
+    said = " ".join(partita("fit", file, "--k", "2:6").split())
+    assert "The fit began with the centers that the choice of K found, and stopped after" in said
     text = partita("choose-k", file, "-k", "2:6")
     assert sweep.verdict in text
     assert "<" in text

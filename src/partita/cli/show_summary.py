@@ -78,8 +78,9 @@ def _figures(summary: Any) -> list[str]:
     if summary.iterations is None:
         return lines
     starts = f"The best of {summary.starts} starts s" if (summary.starts or 1) > 1 else "S"
-    start = ", starting from clusters of the sweep" if summary.from_sweep else ""
-    iterations = plural(summary.iterations, "iteration") + start
+    if summary.from_sweep:  # which had settled already: an iteration may be all that is left
+        starts = "The fit began with the centers that the choice of K found, and s"
+    iterations = plural(summary.iterations, "iteration")
     return [*lines, f"{starts}topped after {iterations}: {summary.stopped_by}."]
 
 

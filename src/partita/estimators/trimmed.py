@@ -31,7 +31,7 @@ from partita.estimators.lazy_blocks import labels_by_blocks, refuse_partitions
 from partita.estimators.lloyd_parameters import LloydParameters
 from partita.estimators.saved_state import FieldReader
 from partita.exact_weights import as_repeats
-from partita.halting import Halt, StopReason
+from partita.halting import Halt, Shift, StopReason
 from partita.init import STARTS, Start
 from partita.init.trimmed_starts import trimmed_plusplus
 from partita.source.protocol import Source
@@ -306,10 +306,7 @@ class ShiftWithinClusters(Halt):
     size: float  # the weight that counts times the number of features
 
     def reason(self, trace: Sequence[Progress]) -> StopReason | None:
-        shift, limit = trace[-1].shift, self.largest_shift(trace)
-        if shift > limit:
-            return None
-        return StopReason(f"the centers moved by {shift:.3g}, not more than {limit:.3g}", "shift")
+        return Shift.reason_within(self.largest_shift(trace), trace)
 
     def largest_shift(self, trace: Sequence[Progress]) -> float:
         """Return the shift at which the criterion holds."""
