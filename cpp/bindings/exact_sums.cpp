@@ -1,10 +1,20 @@
 // Bindings of the exact sums.
 
+#include "../kernels/sum_grid.hpp"
 #include "common.hpp"
 
 namespace partita::binding {
 
 namespace {
+
+double grid_steps(Vector<double> low, Vector<double> high, Vector<double> origin, double largest,
+                  bool whole, OutVector<double> up) {
+    const std::size_t d = origin.shape(0);
+    expect(low.shape(0) == d && high.shape(0) == d && up.shape(0) == d + 2,
+           "grid_steps: extent and origin (d), up (d + 2) expected");
+    return partita::grid_steps(low.data(), high.data(), origin.data(), d, largest, whole,
+                               up.data());
+}
 
 template <class T>
 void move_rows(const Sums& sums, Matrix<T> rows, Vector<std::int32_t> from, Vector<std::int32_t> to,
@@ -62,6 +72,8 @@ void bind_exact_sums(nb::module_& m) {
                                     "up"_a.noconvert(), "scale"_a, "limb"_a);
     bind_typed<float>(m);
     bind_typed<double>(m);
+    m.def("grid_steps", &grid_steps, "low"_a.noconvert(), "high"_a.noconvert(),
+          "origin"_a.noconvert(), "largest"_a, "whole"_a, "up"_a.noconvert());
     const auto none = nb::none();
     m.def("summarise", &summarise, "sums"_a, "unit"_a, "centers"_a.noconvert(),
           "weight"_a.noconvert(), "mean"_a.noconvert(), "sse"_a.noconvert(), "gap"_a.noconvert(),

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
-from partita._common.exact_sum import exact_total
-from partita._common.power_of_two import ceil_log2, power_of_two
+from partita._common.power_of_two import ceil_log2
 from partita._kernels import kernels
 from partita.exact_weights import Weights, WeightScale
 from partita.stats import ClusterStats
@@ -36,14 +35,8 @@ class Grid:
         cls, low: Floats, high: Floats, origin: Floats, weights: Weights | WeightScale
     ) -> Grid:
         """Return the finest grid whose sums cannot overflow."""
-        reach = np.maximum(high - origin, origin - low)
-        bits = bits_for(weights.count)
-        scale = power_of_two(float(reach.max()))
-        reach = reach * scale
-        up = np.empty(len(origin) + 2)
-        up[:-2] = np.ldexp(2.0**bits, np.minimum(900, -np.frexp(reach)[1]))
-        up[-2] = 1.0 if weights.whole else 2.0**bits
-        up[-1] = 2.0**bits * power_of_two(exact_total(reach * reach), 900)
+        largest, up = 2.0 ** bits_for(weights.count), np.empty(len(origin) + 2)
+        scale = kernels.grid_steps(low, high, origin, largest, weights.whole, up)
         # A row adds d squares to one column, so the low limbs need room for d times as many terms.
         return cls(origin, scale, up, 2.0 ** bits_for(weights.count * len(origin)), weights.unit)
 

@@ -337,6 +337,23 @@ def test_sums_of_a_first_pass_have_the_bits_of_the_twin(core, dtype, d, k):
         np.testing.assert_array_equal(ours, twin)
 
 
+FIVE_LOWS = st.lists(st.floats(-1e300, 1e300), min_size=5, max_size=5)
+FIVE_EXTENTS = st.lists(st.floats(0, 1e300), min_size=5, max_size=5)
+
+
+@given(FIVE_LOWS, FIVE_EXTENTS, st.floats(0, 1), st.integers(0, 50), st.booleans())
+def test_the_steps_of_a_grid_are_those_of_the_twin(lows, extents, share, bits, whole):
+    low, extent = np.array(lows), np.array(extents)
+    args = low, low + extent, low + share * extent, 2.0**bits, whole
+    ups = np.empty((2, 7))
+    scales = [one.grid_steps(*args, up) for one, up in zip((kernels, reference), ups, strict=True)]
+    assert scales[0] == scales[1]
+    np.testing.assert_array_equal(ups[0], ups[1])
+    reach = np.maximum(args[1] - args[2], args[2] - args[0]) * scales[0]
+    assert reach.max() <= 1
+    assert (reach * ups[0, :5] <= args[3]).all()
+
+
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_extent_equals_the_twin_and_taints_what_is_not_finite(core, dtype):
     rng = np.random.default_rng(0)

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
+from partita._common.power_of_two import power_of_two
 from partita._kernels.crew import Crew
 from partita._kernels.twofold import Twofold, add, divide, multiply, quiet, two_prod
 
+MAX_STEP_EXPONENT = 900  # of a power of two in `up`
 FEATURE_LANES = 8  # of ‖Σ w·y‖²: fixed, for the same bits everywhere
 
 
@@ -26,6 +28,25 @@ class Sums:
     up: Floats
     scale: float
     limb: float
+
+
+def grid_steps(
+    low: Floats, high: Floats, origin: Floats, largest: float, whole: bool, up: Floats
+) -> float:
+    """Set `up` (d + 2) for rows of this extent; return the power of two that scales them.
+
+    No term of a row, times its `up`, exceeds `largest`; that of a weight is 1 if weights are whole.
+    """
+    d = len(origin)
+    reach = np.maximum(high - origin, origin - low)
+    scale = power_of_two(float(reach.max()))
+    up[:d] = np.ldexp(largest, np.minimum(MAX_STEP_EXPONENT, -np.frexp(reach * scale)[1]))
+    up[d] = 1.0 if whole else largest
+    square = 0.0
+    for y in (reach * scale).tolist():  # in order; sum() would not round every step
+        square += y * y
+    up[d + 1] = largest * power_of_two(square, MAX_STEP_EXPONENT)
+    return scale
 
 
 def _to_grid(v: Floats, rest: Floats, limb: float) -> tuple[Ints, Ints]:

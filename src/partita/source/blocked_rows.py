@@ -154,8 +154,12 @@ class BlockedRows(ABC):
             some = whole.copy()
 
             def run(rows: slice, block: Array, _: None, crew: Any) -> None:
+                of_rows = None if weight is None else weight[rows]
+                if self.in_place is not None:  # no other thread calls this
+                    kernels.extent(block, *whole, of_rows, crew)
+                    return
                 part = some.copy()
-                kernels.extent(block, *part, None if weight is None else weight[rows], crew)
+                kernels.extent(block, *part, of_rows, crew)
                 with lock:
                     np.fmin(whole[0], part[0], out=whole[0])
                     np.fmax(whole[1], part[1], out=whole[1])
