@@ -219,6 +219,7 @@ void bind_neighbour_passes(nb::module_& m);
 void bind_panel_passes(nb::module_& m);
 void bind_partial_pass(nb::module_& m);
 void bind_pruned_passes(nb::module_& m);
+void bind_repeated_rows(nb::module_& m);
 void bind_seeding(nb::module_& m);
 void bind_medoid_swaps(nb::module_& m);
 void bind_split_layers(nb::module_& m);

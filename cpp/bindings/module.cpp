@@ -46,6 +46,7 @@ NB_MODULE(core, m) {
     bind_panel_passes(m);
     bind_partial_pass(m);
     bind_pruned_passes(m);
+    bind_repeated_rows(m);
     bind_seeding(m);
     bind_medoid_swaps(m);
     bind_split_layers(m);

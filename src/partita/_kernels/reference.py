@@ -22,6 +22,7 @@ from partita._kernels.pairwise import *
 from partita._kernels.panel_passes import *
 from partita._kernels.partial_pass import *
 from partita._kernels.pruned_passes import *
+from partita._kernels.repeated_rows import *
 from partita._kernels.seeding import *
 from partita._kernels.silhouette_sums import *
 from partita._kernels.sparse_rows import *

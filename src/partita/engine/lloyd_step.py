@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
 from partita.centers import Centers
 from partita.empty_clusters import Assignment, FarRows, count_members, farthest_rows
-from partita.engine.paths.path import PathCache, PathPlan
+from partita.engine.paths.path import PathCache, PathPass, PathPlan
 from partita.engine.paths.scheduler import PassScheduler
 from partita.geometry import EUCLIDEAN, BestCenters, Geometry, Update
 from partita.moments import Moments
@@ -45,6 +45,33 @@ class Step(Assignment, Protocol):
         """The best center of every cluster; one without weight keeps its center `before`."""
 
 
+class Passes(Protocol):
+    """The passes of a run, with the labels of the last one."""
+
+    @property
+    def labels(self) -> Ints:
+        """The label (n,) of every row, -1 before the first pass."""
+
+    @property
+    def notes(self) -> Any:
+        """Which paths were planned, and why."""
+
+    def assign(self, centers: Centers, sums: Moments | None) -> tuple[str, PathPass]:
+        """Make one pass; return the name of its path, and what it did."""
+
+    def expect_end(self) -> None:
+        """Prepare nothing for passes after the next one."""
+
+    def give_up_bounds(self) -> None:
+        """Free the memory of the path; a later pass is a plain one."""
+
+    def forget(self, rows: Ints) -> None:
+        """Accept labels of `rows` that were changed in place."""
+
+    def renumber(self, number: Ints) -> None:
+        """Replace every label l by number[l]; the last number is that of rows without a label."""
+
+
 class LloydStep:
     """The state of a run over the rows of a source: the passes, and the sums of every cluster."""
 
@@ -53,12 +80,13 @@ class LloydStep:
         source: Source,
         k: int,
         geometry: Geometry = EUCLIDEAN,
-        passes: PassScheduler | None = None,
+        passes: Passes | None = None,
     ) -> None:
         self.source, self.geometry = source, geometry
         self._exact = not source.survey().beyond_grid
         self.last = Pass("plain", 1.0)
-        self._passes = passes or PassScheduler(source, PathPlan("plain", ""), PathCache())
+        plain = PathPlan("plain", "")
+        self._passes: Passes = passes or PassScheduler(source, plain, PathCache())
         self._moments = Moments.zero(k, source.survey().grid)
         self.stats = ClusterStats.zero(k, 0)  # of the last call of `stats_about`
         self._best: BestCenters  # of the same
@@ -83,6 +111,7 @@ class LloydStep:
 
     def grow(self, source: Source, plan: PathPlan) -> None:
         """Go on with more rows, the present ones first, on the same grid."""
+        assert isinstance(self._passes, PassScheduler)  # whose rows are those of the source
         self.source = source
         self._passes.grow(source, plan)
 

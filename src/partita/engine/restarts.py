@@ -19,6 +19,7 @@ from partita.engine.lloyd_step import LloydStep, Step
 from partita.engine.paths.choice import plan_for
 from partita.engine.paths.path import PathPlan
 from partita.engine.paths.scheduler import PassScheduler
+from partita.engine.repeated_passes import passes_for
 from partita.observers import RunStart, announce
 from partita.run_record import Fit
 from partita.source.protocol import Source
@@ -66,7 +67,13 @@ def best_fit(
     source: Source, starts: Sequence[Callable[[], Floats]], options: LloydOptions
 ) -> tuple[Fit, LloydStep]:
     """Return the best run as the loop left it, and the step that made it, to go on from."""
-    return best_fit_by(source, starts, options, lambda step: step)
+    plan = plan_of(source, options, len(starts))
+
+    def new_step(k: int) -> LloydStep:
+        passes = passes_for(source, plan, options, len(starts))
+        return LloydStep(source, k, options.geometry, passes)
+
+    return _run_by(plan, source, starts, options, new_step)
 
 
 def best_fit_by(
@@ -75,12 +82,24 @@ def best_fit_by(
     options: LloydOptions,
     of_lloyd: Callable[[LloydStep], P],
 ) -> tuple[Fit, P]:
-    """`best_fit` by steps that are made of those of Lloyd."""
+    """`best_fit` by steps that are made of those of Lloyd, over all rows."""
     plan = plan_of(source, options, len(starts))
 
     def new_step(k: int) -> P:
         passes = PassScheduler(source, plan, options.path_cache)
         return of_lloyd(LloydStep(source, k, options.geometry, passes))
+
+    return _run_by(plan, source, starts, options, new_step)
+
+
+def _run_by(
+    plan: PathPlan,
+    source: Source,
+    starts: Sequence[Callable[[], Floats]],
+    options: LloydOptions,
+    new_step: Callable[[int], P],
+) -> tuple[Fit, P]:
+    """`run_all` by steps that take the path of a plan."""
 
     def end(step: P) -> None:
         if plan.lean:
