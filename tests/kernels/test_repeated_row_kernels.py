@@ -48,7 +48,11 @@ def test_many_rows_that_repeat_in_batches_and_far_apart(width):
     rng = np.random.default_rng(width)
     different = rng.integers(0, 256, (9000, width)).astype(np.uint8)
     rows = np.concatenate(
-        [np.repeat(different, 3, axis=0), different[rng.permutation(9000)], different[:1].repeat(999, 0)]
+        [
+            np.repeat(different, 3, axis=0),
+            different[rng.permutation(9000)],
+            different[:1].repeat(999, 0),
+        ]
     )
     expected = search(reference, rows, len(rows))
     for crew in (None, kernels.Crew(2)):
@@ -65,9 +69,7 @@ def test_rows_that_differ_in_one_bit_are_different():
     assert len(first) == len(rows)
 
 
-@given(
-    n=st.integers(0, 300), k=st.integers(1, 4), seed=st.integers(0, 999), large=st.booleans()
-)
+@given(n=st.integers(0, 300), k=st.integers(1, 4), seed=st.integers(0, 999), large=st.booleans())
 def test_count_changes_equals_its_twin(n, k, seed, large):
     rng = np.random.default_rng(seed)
     n = n + (1 << 16 if large else 0)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
 from partita.centers import Centers
 from partita.empty_clusters import Assignment, FarRows, count_members, farthest_rows
-from partita.engine.paths.path import PathCache, PathPass, PathPlan
+from partita.engine.paths.path import PathCache, PathPlan
 from partita.engine.paths.scheduler import PassScheduler
+from partita.engine.repeated_passes import Passes, RepeatedPasses
 from partita.geometry import EUCLIDEAN, BestCenters, Geometry, Update
 from partita.moments import Moments
 from partita.source.blocks import stats_by_long_sums
@@ -43,33 +44,6 @@ class Step(Assignment, Protocol):
 
     def update(self, stats: ClusterStats, gap: Floats, before: Centers) -> Update:
         """The best center of every cluster; one without weight keeps its center `before`."""
-
-
-class Passes(Protocol):
-    """The passes of a run, with the labels of the last one."""
-
-    @property
-    def labels(self) -> Ints:
-        """The label (n,) of every row, -1 before the first pass."""
-
-    @property
-    def notes(self) -> Any:
-        """Which paths were planned, and why."""
-
-    def assign(self, centers: Centers, sums: Moments | None) -> tuple[str, PathPass]:
-        """Make one pass; return the name of its path, and what it did."""
-
-    def expect_end(self) -> None:
-        """Prepare nothing for passes after the next one."""
-
-    def give_up_bounds(self) -> None:
-        """Free the memory of the path; a later pass is a plain one."""
-
-    def forget(self, rows: Ints) -> None:
-        """Accept labels of `rows` that were changed in place."""
-
-    def renumber(self, number: Ints) -> None:
-        """Replace every label l by number[l]; the last number is that of rows without a label."""
 
 
 class LloydStep:
@@ -143,6 +117,12 @@ class LloydStep:
 
     def update(self, stats: ClusterStats, gap: Floats, before: Centers) -> Update:
         return self.geometry.update(self._best)
+
+    def own_cost(self, centers: Centers) -> float:
+        """Σ w·‖x − c‖² over all rows, as of a `Source`."""
+        if isinstance(self._passes, RepeatedPasses):
+            return self._passes.own_cost(centers)
+        return self.source.own_cost(centers, self.labels)
 
     # what a policy for empty clusters needs
 

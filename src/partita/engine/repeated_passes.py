@@ -1,6 +1,6 @@
 """Passes over the different rows only, where rows repeat.
 
-A run begins with plain passes over all rows. As soon as these have cost as much as the search for
+A run begins with plain passes over all rows. As soon as these have cost a share of the search for
 equal rows, the different rows take their place, each with the weight of all that are equal to it.
 What the loop sees is the same as if all rows were read: labels, sums, how many rows moved.
 """
@@ -14,9 +14,9 @@ import numpy as np
 from partita._common.array_types import Ints
 from partita._kernels import compiled, kernels
 from partita.centers import Centers
-from partita.engine.lloyd import LloydOptions
 from partita.engine.paths.choice import plan_for
-from partita.engine.paths.path import PathCache, PathPass, PathPlan
+from partita.engine.paths.leaves_path import LeavesPath
+from partita.engine.paths.path import Path, PathCache, PathPass, PathPlan
 from partita.engine.paths.scheduler import PassScheduler
 from partita.moments import Moments
 from partita.source.pass_price import plain_cost
@@ -31,8 +31,11 @@ from partita.source.repeated_rows import (
 )
 
 MIN_PASS_COST = 2e5  # nanoseconds of one core of a plain pass: below, a fit is over at once
-MAX_WAIT_PASSES = 8  # plain ones, that the search may take
+WAIT_SHARE = 0.3  # of the cost of the search, that plain passes take first: few fits end sooner
+MAX_WAIT_PASSES = 3
 SEARCHING = PathPlan("plain", "until equal rows are merged")
+
+FitShape = tuple[int, str, float, int]  # what `plan_for` takes: k, algorithm, memory, runs
 
 
 class RepeatedRows:
@@ -54,20 +57,60 @@ class RepeatedRows:
         return self.found
 
 
+class MovedRows:
+    """Counts the rows that moved in a pass over different rows, each as often as it is there."""
+
+    def __init__(self, repeats: Ints, labels: Ints) -> None:
+        self._repeats, self._before = repeats, labels.copy()
+        self._times = repeats
+        self._path: Path | None = None  # the one whose order of rows these have
+        self._order: Ints | None = None
+
+    def reset(self, labels: Ints) -> None:
+        """Start from labels that were changed between two passes."""
+        self._before = labels.copy() if self._order is None else labels[self._order]
+
+    def count(self, path: Path, crew: object) -> int:
+        """Return how many rows have changed their label since the last call."""
+        if path is not self._path:
+            self._follow(path)
+        labels = path.labels_in_order if isinstance(path, LeavesPath) else path.labels
+        return int(kernels.count_changes(labels, self._before, self._times, crew))
+
+    def _follow(self, path: Path) -> None:
+        """Keep counts and labels in the order of another path, whose labels need no copy then."""
+        before = self._before
+        if self._order is not None:
+            before = np.empty_like(self._before)
+            before[self._order] = self._before
+        self._path, self._order = path, path.order if isinstance(path, LeavesPath) else None
+        self._before = before if self._order is None else before[self._order]
+        self._times = self._repeats if self._order is None else self._repeats[self._order]
+
+
+class OpenScheduler(PassScheduler):
+    """A `PassScheduler` that shows its path."""
+
+    @property
+    def path(self) -> Path:
+        """The path of the last pass."""
+        return self._path
+
+
 class RepeatedPasses:
     """The passes of one run on rows that repeat; it has the methods of a `PassScheduler`."""
 
     def __init__(
-        self, source: Source, plan: PathPlan, options: LloydOptions, runs: int, wait: int
+        self, source: Source, plan: PathPlan, shape: FitShape, cache: PathCache, wait: int
     ) -> None:
-        self._source, self._plan, self._options, self._runs = source, plan, options, runs
-        self._repeated = _repeated_rows(source, options.path_cache)
+        self._source, self._plan, self._shape, self._cache = source, plan, shape, cache
+        self._repeated = _repeated_rows(source, cache)
         self._wait = 0 if self._repeated.found is not None else wait
-        self._passes = PassScheduler(source, SEARCHING, PathCache())
+        self._passes = OpenScheduler(source, SEARCHING, PathCache())
         self._made = 0  # passes before the search
         self._is_searched = False
         self._rows: DistinctRows | None = None  # that passes are made over; None: all
-        self._before: Ints  # labels of these rows
+        self._moved: MovedRows
         self._all_labels: Ints | None = None  # those of all rows, since the last pass
 
     @property
@@ -93,34 +136,37 @@ class RepeatedPasses:
         name, done = self._passes.assign(centers, sums)
         if self._rows is None:
             return name, done
-        self._all_labels, moved, distinct = None, 0, self._rows.source
-        if done.moved:
-            crew = self._source.workers.crew
-            moved = kernels.count_changes(
-                self._passes.labels, self._before, self._rows.repeats, crew
-            )
-        compared = done.compared * (distinct.n / self._source.n)
-        return name, replace(done, moved=moved, compared=compared)
+        self._all_labels, share = None, self._rows.source.n / self._source.n
+        crew = self._source.workers.crew
+        moved = self._moved.count(self._passes.path, crew) if done.moved else 0
+        return name, replace(done, moved=moved, compared=done.compared * share)
 
     def _search(self) -> None:
         """Go on with the different rows, or with all of them if they are too many."""
-        self._is_searched, labels, options = True, self._passes.labels, self._options
-        rows = self._repeated.search(options.memory)
+        self._is_searched, labels = True, self._passes.labels
+        k, algorithm, memory, runs = self._shape
+        rows = self._repeated.search(memory)
         if rows is None:
-            self._passes = PassScheduler(self._source, self._left(self._plan), options.path_cache)
+            self._passes = OpenScheduler(self._source, self._left(self._plan), self._cache)
             self._passes.labels[:] = labels
             return
-        shape = options.k, options.algorithm, options.memory - rows.bytes, self._runs
-        plan = self._repeated.cache.once(("plan", shape), lambda: plan_for(rows.source, *shape))
-        self._rows = rows
-        self._passes = PassScheduler(rows.source, self._left(plan), self._repeated.cache)
-        self._before = labels[rows.first]
-        self._passes.labels[:] = self._before
+        shape, cache = (k, algorithm, memory - rows.bytes, runs), self._repeated.cache
+        plan = cache.once(("plan", shape), lambda: plan_for(rows.source, *shape))
+        self._rows, labels = rows, labels[rows.first]
+        self._passes = OpenScheduler(rows.source, self._left(plan), cache)
+        self._passes.labels[:] = labels
+        self._moved = MovedRows(rows.repeats, labels)
 
     def _left(self, plan: PathPlan) -> PathPlan:
         """A plan after the passes that were made."""
         after = None if plan.bytes_after is None else max(0, plan.bytes_after - self._made)
         return replace(plan, wait=max(0, plan.wait - self._made), bytes_after=after)
+
+    def own_cost(self, centers: Centers) -> float:
+        """Σ w·‖x − c‖² over all rows; without w if all weights are equal."""
+        if self._rows is None or self._source.weights.unit != 1:
+            return self._source.own_cost(centers, self.labels)
+        return self._rows.source.own_cost(centers, self._passes.labels)
 
     # --- changes from outside ---
 
@@ -134,32 +180,34 @@ class RepeatedPasses:
         self._passes.give_up_bounds()
 
     def forget(self, rows: Ints) -> None:
-        """Accept labels of `rows`, and of all that are equal to them, that were changed in place."""
+        """Accept labels of `rows`, with all that are equal to them, that were changed in place."""
         if self._rows is None:
             self._passes.forget(rows)
             return
         assert self._all_labels is not None
         numbers, where = np.unique(self._rows.inverse[rows], return_index=True)
         labels = self._passes.labels
-        labels[numbers] = self._before[numbers] = self._all_labels[rows[where]]
+        labels[numbers] = self._all_labels[rows[where]]
         self._passes.forget(numbers)
+        self._moved.reset(labels)
 
     def renumber(self, number: Ints) -> None:
         """Replace every label l by number[l]; the last number is that of rows without a label."""
         self._passes.renumber(number)
         if self._rows is not None:
-            self._before, self._all_labels = self._passes.labels.copy(), None
+            self._moved.reset(self._passes.labels)
+            self._all_labels = None
 
 
 Passes = PassScheduler | RepeatedPasses
 
 
-def passes_for(source: Source, plan: PathPlan, options: LloydOptions, runs: int) -> Passes:
-    """Return the passes of one of several runs: over the different rows only, once that pays."""
-    wait = passes_before_search(source, options.k)
-    if wait is None or not _repeated_rows(source, options.path_cache).may_pay:
-        return PassScheduler(source, plan, options.path_cache)
-    return RepeatedPasses(source, plan, options, runs, wait)
+def passes_for(source: Source, plan: PathPlan, shape: FitShape, cache: PathCache) -> Passes:
+    """Return the passes of a run: over the different rows only, once that pays."""
+    wait = passes_before_search(source, shape[0])
+    if wait is None or not _repeated_rows(source, cache).may_pay:
+        return PassScheduler(source, plan, cache)
+    return RepeatedPasses(source, plan, shape, cache, wait)
 
 
 def passes_before_search(source: Source, k: int) -> int | None:
@@ -167,7 +215,7 @@ def passes_before_search(source: Source, k: int) -> int | None:
     if not compiled() or k < 2 or as_bytes(source) is None:
         return None
     cost = plain_cost(source.n, k, source.d)
-    wait = int(search_cost(source) / cost)
+    wait = int(WAIT_SHARE * search_cost(source) / cost)
     return wait if cost >= MIN_PASS_COST and wait <= MAX_WAIT_PASSES else None
 
 

@@ -68,9 +68,10 @@ def best_fit(
 ) -> tuple[Fit, LloydStep]:
     """Return the best run as the loop left it, and the step that made it, to go on from."""
     plan = plan_of(source, options, len(starts))
+    shape = options.k, options.algorithm, options.memory, len(starts)
 
     def new_step(k: int) -> LloydStep:
-        passes = passes_for(source, plan, options, len(starts))
+        passes = passes_for(source, plan, shape, options.path_cache)
         return LloydStep(source, k, options.geometry, passes)
 
     return _run_by(plan, source, starts, options, new_step)
@@ -207,6 +208,9 @@ class SourceStep(Step, Protocol):
     def origin(self) -> Floats:
         """Origin of the means of the summaries."""
 
+    def own_cost(self, centers: Centers) -> float:
+        """Σ w·‖x − c‖² over all rows, as of a `Source`."""
+
 
 def label_and_summarise(centers: Floats, step: LloydStep) -> tuple[Ints, float, ClusterStats]:
     """Assign to centers as they are returned; return the labels, their cost and summaries."""
@@ -223,4 +227,4 @@ def summarise_at(
     step.assign(returned)
     stats, _ = step.stats_about(returned)
     price *= source.weights.of_every_row
-    return step.labels, source.own_cost(returned, step.labels) * price, stats.moved(step.origin)
+    return step.labels, step.own_cost(returned) * price, stats.moved(step.origin)

@@ -12,7 +12,6 @@ import numpy as np
 
 from partita._common.array_types import Array, Ints
 from partita._kernels import kernels
-from partita.exact_weights import Weights
 from partita.source.dense import DenseSource
 from partita.source.protocol import Source
 from partita.source.row_views import are_far
@@ -116,9 +115,7 @@ def find_distinct(source: Source, estimate: float, memory: float) -> DistinctRow
     if times is not None:
         weights = np.bincount(inverse, times, len(first)).astype(np.int64)  # exact: below 2^53
     merged = replace(source.weights, times=weights)
-    return DistinctRows(
-        source.subset(first, merged, source.survey()), first, repeats, inverse
-    )
+    return DistinctRows(source.subset(first, merged, source.survey()), first, repeats, inverse)
 
 
 def search_bytes(n: int, most: int) -> int:
