@@ -19,7 +19,10 @@ from partita.source.row_views import are_far
 MAX_DISTINCT_SHARE = 0.7  # of the rows: with more, the search and copies cost what they save
 SAMPLE_FACTOR = 10.0  # of √n: a sample of so many rows has 20 pairs where a third of them repeats
 MIN_SAMPLED_ROWS = 2048  # fewer are searched at once
-FIRST_ROOM = 5.0  # of the estimated number of different rows, that the first search has room for
+MAX_SAMPLE_SHARE = 1 / 32  # of the rows, where these are more than
+MIN_SAMPLE_BYTES = 1 << 17
+MIN_SAMPLE_REPEATS = 10  # fewer may be chance
+FIRST_ROOM = 3.0  # of the estimated number of different rows, that the first search has room for
 SEARCH_NS = 20.0, 0.2  # of a row: once, and per byte
 ROW_BYTES = 24  # of a different row, beside its values: weight, count, first row and label
 
@@ -61,25 +64,42 @@ def search_cost(source: Source) -> float:
 
 
 def estimate_distinct(rows: Array) -> float:
-    """Estimate how many of the rows (n, b) are different, from the pairs among a random sample.
-
-    A row that is there r times has a second one in a sample of s rows with a chance of about
-    s·(r − 1)/n. Rows that the sample holds more often are few, and count as one each.
-    """
+    """Estimate how many of the rows (n, b) are different, from a random sample."""
     n, sample = len(rows), rows
     if n > MIN_SAMPLED_ROWS:
-        sample = rows[_random_pairs(n, int(SAMPLE_FACTOR * math.sqrt(n) / 2))]
+        most = max(MAX_SAMPLE_SHARE * n, MIN_SAMPLE_BYTES / rows.shape[1])
+        size = min(most, SAMPLE_FACTOR * math.sqrt(n))
+        sample = rows.take(_random_pairs(n, max(1, int(size / 2))), axis=0)
     found = _search(sample, len(sample), None)
     if found is None:
         return n
-    _, counts, _ = found
+    counts = found[1]
     if sample is rows:
         return len(counts)
+    if len(sample) - len(counts) < MIN_SAMPLE_REPEATS:
+        return n
+    return math.sqrt(_if_alike(counts, n) * _if_skewed(counts, n))
+
+
+def _if_alike(counts: Ints, n: int) -> float:
+    """Estimate the different rows of n, too low where some are there more often than others.
+
+    A row that is there r times has a second one among s rows with a chance of about s·(r − 1)/n.
+    Those that the sample holds more often are few, and count as one each.
+    """
     single, pairs = (int(np.count_nonzero(counts == c)) for c in (1, 2))
     rare = single + 2 * pairs  # rows of the sample
-    all_rare = rare * (n / len(sample))
-    repeats = 1.0 + 2.0 * all_rare * pairs / max(1, rare) ** 2
-    return all_rare / repeats + np.count_nonzero(counts > 2)
+    all_rare = rare * (n / int(counts.sum()))
+    return (
+        all_rare / (1.0 + 2.0 * all_rare * pairs / max(1, rare) ** 2) + len(counts) - single - pairs
+    )
+
+
+def _if_skewed(counts: Ints, n: int) -> float:
+    """Estimate the same, too high where they are there as often as each other (Shlosser 1981)."""
+    q, (times, rows) = int(counts.sum()) / n, np.unique(counts, return_counts=True)
+    unseen = ((1 - q) ** times * rows).sum() / (times * q * (1 - q) ** (times - 1.0) * rows).sum()
+    return float(len(counts) + np.count_nonzero(counts == 1) * unseen)
 
 
 def _random_pairs(n: int, parts: int) -> Ints:
