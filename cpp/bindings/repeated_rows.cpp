@@ -33,8 +33,7 @@ std::int64_t distinct_rows(Matrix<std::uint8_t> rows, OutVector<std::int32_t> in
                             if (!matches.match(region, inverse.data())) matched.store(false);
                         });
     if (!matched.load()) return -1;
-    return static_cast<std::int64_t>(
-        number_rows(inverse.data(), n, first.data(), counts.data()));
+    return static_cast<std::int64_t>(number_rows(inverse.data(), n, first.data(), counts.data()));
 }
 
 // Σ times of the labels that differ from those before, which become the present ones.

@@ -13,7 +13,7 @@ from partita.engine import repeated_passes
 from partita.engine.paths import choice
 from partita.estimators.validation import make_source
 from partita.source import repeated_rows
-from partita.source.repeated_rows import as_bytes, estimate_distinct, find_distinct
+from partita.source.repeated_rows import as_bytes, copy_bytes, estimate_distinct, find_distinct
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -209,8 +209,9 @@ def test_found_rows_fit_the_memory():
     with Workers(1) as workers:
         source = make_source(rows, None, workers)
         found = find_distinct(source, 800, 1e9)
-        assert find_distinct(source, 800, found.bytes - 1) is None
-        assert found.bytes >= found.source.rows.nbytes + found.inverse.nbytes
+        kept = copy_bytes(source, len(found.first))
+        assert kept >= found.source.rows.nbytes + found.inverse.nbytes
+        assert find_distinct(source, 800, kept - 1) is None
         np.testing.assert_array_equal(found.source.rows[found.inverse], rows)
         np.testing.assert_array_equal(found.repeats, np.bincount(found.inverse))
         assert (np.diff(found.first) > 0).all()

@@ -69,6 +69,18 @@ def test_rows_that_differ_in_one_bit_are_different():
     assert len(first) == len(rows)
 
 
+def test_rows_whose_hashes_are_equal_are_told_apart_or_given_up():
+    first_word = np.uint64(0xA0761D6478BD642F)  # it cancels the first constant of the hash
+    for different, times in [(20, 40), (3000, 1), (20_000, 3)]:
+        words = np.full((different * times, 2), first_word)
+        words[:, 1] = np.arange(len(words)) % different
+        rows = words.view(np.uint8).reshape(-1, 16)
+        found = search(kernels, rows, len(rows))
+        assert (found is None) == (different > 1000)
+        if found is not None:
+            assert_equal(found, search(reference, rows, len(rows)))
+
+
 @given(n=st.integers(0, 300), k=st.integers(1, 4), seed=st.integers(0, 999), large=st.booleans())
 def test_count_changes_equals_its_twin(n, k, seed, large):
     rng = np.random.default_rng(seed)

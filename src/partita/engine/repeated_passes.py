@@ -25,6 +25,7 @@ from partita.source.repeated_rows import (
     MAX_DISTINCT_SHARE,
     DistinctRows,
     as_bytes,
+    copy_bytes,
     estimate_distinct,
     find_distinct,
     search_cost,
@@ -150,7 +151,8 @@ class RepeatedPasses:
             self._passes = OpenScheduler(self._source, self._left(self._plan), self._cache)
             self._passes.labels[:] = labels
             return
-        shape, cache = (k, algorithm, memory - rows.bytes, runs), self._repeated.cache
+        left = memory - copy_bytes(self._source, rows.source.n)
+        shape, cache = (k, algorithm, left, runs), self._repeated.cache
         plan = cache.once(("plan", shape), lambda: plan_for(rows.source, *shape))
         self._rows, labels = rows, labels[rows.first]
         self._passes = OpenScheduler(rows.source, self._left(plan), cache)
@@ -212,11 +214,20 @@ def passes_for(source: Source, plan: PathPlan, shape: FitShape, cache: PathCache
 
 def passes_before_search(source: Source, k: int) -> int | None:
     """Number of plain passes after which the search for equal rows pays; None: never."""
-    if not compiled() or k < 2 or as_bytes(source) is None:
-        return None
     cost = plain_cost(source.n, k, source.d)
+    if cost < MIN_PASS_COST or k < 2 or not compiled() or as_bytes(source) is None:
+        return None
     wait = int(WAIT_SHARE * search_cost(source) / cost)
-    return wait if cost >= MIN_PASS_COST and wait <= MAX_WAIT_PASSES else None
+    return wait if wait <= MAX_WAIT_PASSES else None
+
+
+def merged_bytes(source: Source, shape: FitShape, cache: PathCache) -> float:
+    """Memory that the different rows may keep from one of several runs to the next."""
+    if passes_before_search(source, shape[0]) is None or shape[-1] < 2:
+        return 0.0
+    if not _repeated_rows(source, cache).may_pay:
+        return 0.0
+    return copy_bytes(source, int(MAX_DISTINCT_SHARE * source.n))
 
 
 def _repeated_rows(source: Source, cache: PathCache) -> RepeatedRows:

@@ -19,7 +19,7 @@ from partita.engine.lloyd_step import LloydStep, Step
 from partita.engine.paths.choice import plan_for
 from partita.engine.paths.path import PathPlan
 from partita.engine.paths.scheduler import PassScheduler
-from partita.engine.repeated_passes import passes_for
+from partita.engine.repeated_passes import merged_bytes, passes_for
 from partita.observers import RunStart, announce
 from partita.run_record import Fit
 from partita.source.protocol import Source
@@ -116,6 +116,13 @@ def plan_of(source: Source, options: LloydOptions, runs: int) -> PathPlan:
     """Return the path for these options; it is chosen once."""
     shape = options.k, options.algorithm, options.memory, runs
     return options.path_cache.once(("plan", shape), lambda: plan_for(source, *shape))
+
+
+def spare_memory(source: Source, options: LloydOptions, runs: int) -> float:
+    """Bytes that the runs leave for their starts."""
+    shape = options.k, options.algorithm, options.memory, runs
+    kept = merged_bytes(source, shape, options.path_cache)
+    return plan_of(source, options, runs).spare - kept
 
 
 def run_all(

@@ -36,11 +36,6 @@ class DistinctRows:
     repeats: Ints  # (m,) how many rows are equal
     inverse: Ints  # (n,) the number of every row
 
-    @property
-    def bytes(self) -> int:
-        """Memory of the copies."""
-        return self.source.n * (self.source.row_bytes + ROW_BYTES) + 4 * len(self.inverse)
-
     def __str__(self) -> str:
         return f"{self.source.n} distinct rows of {len(self.inverse)}"
 
@@ -117,12 +112,12 @@ def find_distinct(source: Source, estimate: float, memory: float) -> DistinctRow
         return None
     assert isinstance(source, DenseSource)
     n = source.n
-    fitting = (memory - 4 * n) / (source.row_bytes + ROW_BYTES)
+    fitting = (memory - copy_bytes(source, 0)) / (source.row_bytes + ROW_BYTES)
     most = int(max(0, min(MAX_DISTINCT_SHARE * n, fitting)))
     room = min(most, int(FIRST_ROOM * estimate) + MIN_SAMPLED_ROWS)
     found = None
     while most and found is None:
-        if 4 * n + search_bytes(n, room) > memory:
+        if search_bytes(n, room) > memory:
             return None
         found = _search(rows, room, source.workers.crew)
         if room == most:
@@ -139,8 +134,14 @@ def find_distinct(source: Source, estimate: float, memory: float) -> DistinctRow
 
 
 def search_bytes(n: int, most: int) -> int:
-    """Memory that a search takes while it runs: the hashes, the table, and its results."""
-    return 4 * n + 44 * most
+    """Memory that a search takes while it runs: hashes and numbers, the table, and its results."""
+    return 8 * n + 44 * most
+
+
+def copy_bytes(source: Source, m: int) -> int:
+    """Memory of m different rows, and of the numbers of all rows."""
+    assert isinstance(source, DenseSource)
+    return m * (source.row_bytes + ROW_BYTES) + 4 * source.n
 
 
 def _search(rows: Array, most: int, crew: object) -> tuple[Ints, Ints, Ints] | None:
