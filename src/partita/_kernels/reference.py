@@ -11,6 +11,7 @@ from partita._kernels.assignment import *
 from partita._kernels.byte_tiles import *
 from partita._kernels.crew import *
 from partita._kernels.data_survey import *
+from partita._kernels.equal_rows import *
 from partita._kernels.exact_sums import *
 from partita._kernels.gower import *
 from partita._kernels.gram_sums import *
@@ -22,7 +23,6 @@ from partita._kernels.pairwise import *
 from partita._kernels.panel_passes import *
 from partita._kernels.partial_pass import *
 from partita._kernels.pruned_passes import *
-from partita._kernels.repeated_rows import *
 from partita._kernels.seeding import *
 from partita._kernels.silhouette_sums import *
 from partita._kernels.sparse_rows import *

@@ -23,7 +23,7 @@ from partita.source.pass_price import plain_cost
 from partita.source.protocol import Source
 from partita.source.repeated_rows import (
     MAX_DISTINCT_SHARE,
-    DistinctRows,
+    MergedRows,
     as_bytes,
     copy_bytes,
     estimate_distinct,
@@ -40,17 +40,17 @@ FitShape = tuple[int, str, float, int]  # what `plan_for` takes: k, algorithm, m
 
 
 class RepeatedRows:
-    """What is known of the equal rows of a source; runs on the same rows share it."""
+    """The equal rows of a source, as far as they are known; runs on the same rows share it."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
         rows = as_bytes(source)
         self._estimate = float(source.n) if rows is None else estimate_distinct(rows)
         self.may_pay = self._estimate <= MAX_DISTINCT_SHARE * source.n
-        self.found: DistinctRows | None = None
+        self.found: MergedRows | None = None
         self.cache = PathCache()  # of the different rows
 
-    def search(self, memory: float) -> DistinctRows | None:
+    def search(self, memory: float) -> MergedRows | None:
         """Find the different rows once; None if they are too many, or do not fit `memory` bytes."""
         if self.found is None and self.may_pay:
             self.found = find_distinct(self._source, self._estimate, memory)
@@ -58,8 +58,8 @@ class RepeatedRows:
         return self.found
 
 
-class MovedRows:
-    """Counts the rows that moved in a pass over different rows, each as often as it is there."""
+class MoveCounter:
+    """A count of the rows that a pass moved, where each row stands for several."""
 
     def __init__(self, repeats: Ints, labels: Ints) -> None:
         self._repeats, self._before = repeats, labels.copy()
@@ -110,13 +110,13 @@ class RepeatedPasses:
         self._passes = OpenScheduler(source, SEARCHING, PathCache())
         self._made = 0  # passes before the search
         self._is_searched = False
-        self._rows: DistinctRows | None = None  # that passes are made over; None: all
-        self._moved: MovedRows
+        self._rows: MergedRows | None = None  # that passes are made over; None: all
+        self._moved: MoveCounter
         self._all_labels: Ints | None = None  # those of all rows, since the last pass
 
     @property
     def notes(self) -> list[str]:
-        """Which paths were planned, and why."""
+        """The paths that were planned, with the reasons."""
         merged = [] if self._rows is None else [str(self._rows)]
         return [*merged, *self._passes.notes]
 
@@ -157,7 +157,7 @@ class RepeatedPasses:
         self._rows, labels = rows, labels[rows.first]
         self._passes = OpenScheduler(rows.source, self._left(plan), cache)
         self._passes.labels[:] = labels
-        self._moved = MovedRows(rows.repeats, labels)
+        self._moved = MoveCounter(rows.repeats, labels)
 
     def _left(self, plan: PathPlan) -> PathPlan:
         """A plan after the passes that were made."""

@@ -28,7 +28,7 @@ ROW_BYTES = 24  # of a different row, beside its values: weight, count, first ro
 
 
 @dataclass(frozen=True, slots=True)
-class DistinctRows:
+class MergedRows:
     """The different rows of a source, in the order of the first of each."""
 
     source: DenseSource  # on the grid of all rows
@@ -105,7 +105,7 @@ def _random_pairs(n: int, parts: int) -> Ints:
     return np.concatenate([begin + one, begin + (one + gap) % length])
 
 
-def find_distinct(source: Source, estimate: float, memory: float) -> DistinctRows | None:
+def find_distinct(source: Source, estimate: float, memory: float) -> MergedRows | None:
     """Find the different rows, if they are few enough, and the copies fit `memory` bytes."""
     rows = as_bytes(source)
     if rows is None:
@@ -130,7 +130,7 @@ def find_distinct(source: Source, estimate: float, memory: float) -> DistinctRow
     if times is not None:
         weights = np.bincount(inverse, times, len(first)).astype(np.int64)  # exact: below 2^53
     merged = replace(source.weights, times=weights)
-    return DistinctRows(source.subset(first, merged, source.survey()), first, repeats, inverse)
+    return MergedRows(source.subset(first, merged, source.survey()), first, repeats, inverse)
 
 
 def search_bytes(n: int, most: int) -> int:

@@ -1,6 +1,6 @@
 // Bindings of the search for equal rows, and of counting rows that stand for several.
 
-#include "../kernels/repeated_rows.hpp"
+#include "../kernels/equal_rows.hpp"
 
 #include <limits>
 
@@ -61,7 +61,7 @@ std::int64_t count_changes(Vector<std::int32_t> labels, OutVector<std::int32_t> 
 
 }  // namespace
 
-void bind_repeated_rows(nb::module_& m) {
+void bind_equal_rows(nb::module_& m) {
     m.def("distinct_rows", &distinct_rows, "rows"_a.noconvert(), "inverse"_a.noconvert(),
           "first"_a.noconvert(), "counts"_a.noconvert(), "crew"_a = nb::none());
     m.def("count_changes", &count_changes, "labels"_a.noconvert(), "before"_a.noconvert(),
