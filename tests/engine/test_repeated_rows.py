@@ -122,6 +122,7 @@ def test_every_attribute_is_that_of_a_fit_over_all_rows(table, wait, empty, weig
     assert_same(*both(model, rows, wait, sample_weight=weight))
 
 
+@pytest.mark.compiled  # with the NumPy kernels it takes minutes
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, np.uint8])
 @pytest.mark.parametrize("wait", [0, 2])
 @pytest.mark.parametrize(("d", "k"), [(2, 9), (3, 40), (6, 5), (6, 80), (20, 12), (70, 70)])
