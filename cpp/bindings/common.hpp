@@ -214,6 +214,7 @@ void bind_assignment(nb::module_& m);
 void bind_byte_tiles(nb::module_& m);
 void bind_sparse_rows(nb::module_& m);
 void bind_data_survey(nb::module_& m);
+void bind_equal_rows(nb::module_& m);
 void bind_exact_sums(nb::module_& m);
 void bind_neighbour_passes(nb::module_& m);
 void bind_panel_passes(nb::module_& m);

@@ -38,6 +38,7 @@ NB_MODULE(core, m) {
         .def(nb::init<std::size_t>(), "threads"_a, nb::call_guard<nb::gil_scoped_release>())
         .def("dismiss", &partita::Crew::dismiss, nb::call_guard<nb::gil_scoped_release>());
     bind_data_survey(m);
+    bind_equal_rows(m);
     bind_exact_sums(m);
     bind_assignment(m);
     bind_byte_tiles(m);

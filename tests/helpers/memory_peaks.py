@@ -48,6 +48,11 @@ CASES = {
     "memmap": {"k": 20, "d": 64, "n": 100_000, "dtype": "memmap", "args": FAST},
     "pandas": {"k": 20, "d": 64, "n": 100_000, "dtype": "pandas", "args": FAST},
     "weights": {"k": 20, "d": 16, "n": 200_000, "weighted": True, "args": FAST},
+    "repeated rows": {"k": 20, "d": 16, "n": 200_000, "different": 20_000, "args": FAST},
+    "repeated, three runs": {
+        "k": 20, "d": 16, "n": 200_000, "different": 20_000,
+        "args": {"n_init": 3, "max_iter": 4},
+    },
     "many centers": {"k": 1000, "d": 256, "n": 30_000, "args": {"max_iter": 2}},
     "MiniBatchKMeans": {
         "model": "MiniBatchKMeans", "k": 20, "d": 64, "n": 100_000,
@@ -91,6 +96,8 @@ def rows_of(case, n, folder):
     for i in range(0, n, 4096):
         m = min(n, i + 4096) - i
         rows[i : i + m] = middles[rng.integers(0, 50, m)] + rng.normal(size=(m, case["d"]))
+    if "different" in case:
+        rows = rows[rng.integers(0, min(n, case["different"]), n)]
     kind = case.get("dtype", "float32")
     if kind == "memmap":
         name = Path(folder) / f"{n}.npy"

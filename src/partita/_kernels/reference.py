@@ -11,6 +11,7 @@ from partita._kernels.assignment import *
 from partita._kernels.byte_tiles import *
 from partita._kernels.crew import *
 from partita._kernels.data_survey import *
+from partita._kernels.equal_rows import *
 from partita._kernels.exact_sums import *
 from partita._kernels.gower import *
 from partita._kernels.gram_sums import *

@@ -64,6 +64,9 @@ class BalancedStep:
     def update(self, stats: ClusterStats, gap: Floats, before: Centers) -> Update:
         return self._inner.update(stats, gap, before)
 
+    def own_cost(self, centers: Centers) -> float:
+        return self._inner.own_cost(centers)
+
     # what a policy for empty clusters needs; no cluster is ever empty
 
     def members(self, k: int) -> Ints:

@@ -11,6 +11,7 @@ from partita.centers import Centers
 from partita.empty_clusters import Assignment, FarRows, count_members, farthest_rows
 from partita.engine.paths.path import PathCache, PathPlan
 from partita.engine.paths.scheduler import PassScheduler
+from partita.engine.repeated_passes import Passes, RepeatedPasses
 from partita.geometry import EUCLIDEAN, BestCenters, Geometry, Update
 from partita.moments import Moments
 from partita.source.blocks import stats_by_long_sums
@@ -53,12 +54,13 @@ class LloydStep:
         source: Source,
         k: int,
         geometry: Geometry = EUCLIDEAN,
-        passes: PassScheduler | None = None,
+        passes: Passes | None = None,
     ) -> None:
         self.source, self.geometry = source, geometry
         self._exact = not source.survey().beyond_grid
         self.last = Pass("plain", 1.0)
-        self._passes = passes or PassScheduler(source, PathPlan("plain", ""), PathCache())
+        plain = PathPlan("plain", "")
+        self._passes: Passes = passes or PassScheduler(source, plain, PathCache())
         self._moments = Moments.zero(k, source.survey().grid)
         self.stats = ClusterStats.zero(k, 0)  # of the last call of `stats_about`
         self._best: BestCenters  # of the same
@@ -83,6 +85,7 @@ class LloydStep:
 
     def grow(self, source: Source, plan: PathPlan) -> None:
         """Go on with more rows, the present ones first, on the same grid."""
+        assert isinstance(self._passes, PassScheduler)  # whose rows are those of the source
         self.source = source
         self._passes.grow(source, plan)
 
@@ -114,6 +117,12 @@ class LloydStep:
 
     def update(self, stats: ClusterStats, gap: Floats, before: Centers) -> Update:
         return self.geometry.update(self._best)
+
+    def own_cost(self, centers: Centers) -> float:
+        """Σ w·‖x − c‖² over all rows, as of a `Source`."""
+        if isinstance(self._passes, RepeatedPasses):
+            return self._passes.own_cost(centers)
+        return self.source.own_cost(centers, self.labels)
 
     # what a policy for empty clusters needs
 

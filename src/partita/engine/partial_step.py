@@ -58,6 +58,9 @@ class PartialStep:
         shift = math.hypot(*gap.tolist())
         return Update(Centers(stats.mean, self.origin), self.summary.cost_at_means, shift)
 
+    def own_cost(self, centers: Centers) -> float:
+        return self.source.own_cost(centers, self.labels)
+
     # what a policy for empty clusters needs
 
     def members(self, k: int) -> Ints:

@@ -19,6 +19,7 @@ from partita.engine.lloyd_step import LloydStep, Step
 from partita.engine.paths.choice import plan_for
 from partita.engine.paths.path import PathPlan
 from partita.engine.paths.scheduler import PassScheduler
+from partita.engine.repeated_passes import merged_bytes, passes_for
 from partita.observers import RunStart, announce
 from partita.run_record import Fit
 from partita.source.protocol import Source
@@ -66,7 +67,14 @@ def best_fit(
     source: Source, starts: Sequence[Callable[[], Floats]], options: LloydOptions
 ) -> tuple[Fit, LloydStep]:
     """Return the best run as the loop left it, and the step that made it, to go on from."""
-    return best_fit_by(source, starts, options, lambda step: step)
+    plan = plan_of(source, options, len(starts))
+    shape = options.k, options.algorithm, options.memory, len(starts)
+
+    def new_step(k: int) -> LloydStep:
+        passes = passes_for(source, plan, shape, options.path_cache)
+        return LloydStep(source, k, options.geometry, passes)
+
+    return _run_by(plan, source, starts, options, new_step)
 
 
 def best_fit_by(
@@ -75,12 +83,24 @@ def best_fit_by(
     options: LloydOptions,
     of_lloyd: Callable[[LloydStep], P],
 ) -> tuple[Fit, P]:
-    """`best_fit` by steps that are made of those of Lloyd."""
+    """`best_fit` by steps that are made of those of Lloyd, over all rows."""
     plan = plan_of(source, options, len(starts))
 
     def new_step(k: int) -> P:
         passes = PassScheduler(source, plan, options.path_cache)
         return of_lloyd(LloydStep(source, k, options.geometry, passes))
+
+    return _run_by(plan, source, starts, options, new_step)
+
+
+def _run_by(
+    plan: PathPlan,
+    source: Source,
+    starts: Sequence[Callable[[], Floats]],
+    options: LloydOptions,
+    new_step: Callable[[int], P],
+) -> tuple[Fit, P]:
+    """`run_all` by steps that take the path of a plan."""
 
     def end(step: P) -> None:
         if plan.lean:
@@ -96,6 +116,13 @@ def plan_of(source: Source, options: LloydOptions, runs: int) -> PathPlan:
     """Return the path for these options; it is chosen once."""
     shape = options.k, options.algorithm, options.memory, runs
     return options.path_cache.once(("plan", shape), lambda: plan_for(source, *shape))
+
+
+def spare_memory(source: Source, options: LloydOptions, runs: int) -> float:
+    """Bytes that the runs leave for their starts."""
+    shape = options.k, options.algorithm, options.memory, runs
+    kept = merged_bytes(source, shape, options.path_cache)
+    return plan_of(source, options, runs).spare - kept
 
 
 def run_all(
@@ -188,6 +215,9 @@ class SourceStep(Step, Protocol):
     def origin(self) -> Floats:
         """Origin of the means of the summaries."""
 
+    def own_cost(self, centers: Centers) -> float:
+        """Σ w·‖x − c‖² over all rows, as of a `Source`."""
+
 
 def label_and_summarise(centers: Floats, step: LloydStep) -> tuple[Ints, float, ClusterStats]:
     """Assign to centers as they are returned; return the labels, their cost and summaries."""
@@ -204,4 +234,4 @@ def summarise_at(
     step.assign(returned)
     stats, _ = step.stats_about(returned)
     price *= source.weights.of_every_row
-    return step.labels, source.own_cost(returned, step.labels) * price, stats.moved(step.origin)
+    return step.labels, step.own_cost(returned) * price, stats.moved(step.origin)

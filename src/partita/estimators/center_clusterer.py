@@ -19,7 +19,7 @@ from partita._common.random_state import generator, spawn_generators
 from partita._common.threads import Workers
 from partita.engine.lloyd import LloydOptions
 from partita.engine.paths.path import PathCache
-from partita.engine.restarts import LabelledRun, plan_of
+from partita.engine.restarts import LabelledRun, spare_memory
 from partita.estimators import labelling, validation
 from partita.estimators.base import Clusterer
 from partita.estimators.capabilities import REPLAY, Capabilities, Replay
@@ -143,7 +143,7 @@ class CenterClusterer(Clusterer):
             starts, spare = parameters.starts(data.X, PARTIAL_STARTS), data.memory
         else:
             starts = parameters.starts(data.X)
-            spare = plan_of(source, options, len(starts)).spare
+            spare = spare_memory(source, options, len(starts))
             packed = packed_bytes(source.n, source.d)  # of an earlier run, if they fit
             spare = max(0.0, spare - packed if packed <= spare else spare)
         rng = generator(self.random_state) if rng is None else rng

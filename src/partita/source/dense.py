@@ -131,7 +131,10 @@ class DenseSource(BlockedRows):
         return super().seeding(k, trials, memory)
 
     def subset(self, rows: Ints, weights: Weights, survey: Survey | None = None) -> DenseSource:
-        chosen = np.ascontiguousarray(self.rows[rows])
+        whole = self.rows
+        # many times faster than by an index, where rows are short
+        chosen = whole.take(rows, axis=0) if isinstance(whole, np.ndarray) else whole[rows]
+        chosen = np.ascontiguousarray(chosen)
         return DenseSource(chosen, weights, self.workers, survey)
 
     def selection(self, rows: Ints, weights: Weights, survey: Survey | None = None) -> DenseSource:

@@ -61,6 +61,17 @@ class LeavesPath:
             self._row_labels = labels
         return self._row_labels
 
+    @property
+    def order(self) -> Ints:
+        """The row (n,) at each place of the tree."""
+        order: Ints = self._tree.leaves.order
+        return order
+
+    @property
+    def labels_in_order(self) -> Ints:
+        """The labels (n,) in the order of the tree, without a copy."""
+        return self._leaf_labels
+
     def relabel(self, labels: Ints) -> bool:
         self._row_labels = labels
         self._leaf_labels = labels[self._tree.leaves.order]
