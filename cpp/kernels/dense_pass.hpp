@@ -238,9 +238,7 @@ PassCounts assign(const BookView<T>& book, const Rows<R>& rows, const PanelView<
 // Adds all rows to the first cluster.
 template <class T>
 void add_rows(const SumView& sums, const Rows<T>& rows, unsigned char* memory) {
-    // more features are read from the second cache once for every vector of them
-    constexpr std::size_t most = 24;
-    if (JoinedSums<T>::suit(sums) && rows.d <= most)
+    if (JoinedSums<T>::suit(sums))
         return JoinedSums<T>(&sums, rows.d, memory).add(rows.data, rows.n, 0);
     RowAccumulator<T> accumulator(sums, memory);
     for (std::size_t i = 0; i < rows.n; ++i) accumulator.push(rows.data + i * rows.d, i, -1, 0);
