@@ -185,7 +185,9 @@ PassCounts assign(const BookView<T>& book, const Rows<R>& rows, const PanelView<
     const Scratch<T, R> s(memory, book.d);
     const SumView none{};
     RowAccumulator<R> accumulator(sums ? *sums : none, s.sum_scratch);
-    const bool joins = sums && rows.n && label[0] < 0 && JoinedSums<R>::suit_lists(*sums);
+    // long rows are added one by one, while they are in the cache
+    const bool joins = sums && rows.n && label[0] < 0 && rows.d <= JoinedSums<R>::kShortRow &&
+                       JoinedSums<R>::suit_lists(*sums);
     JoinedSums<R> joined(joins ? sums : nullptr, rows.d, s.join_scratch);
     const std::size_t b = block_points<T>(book.d);
     const T limit = static_cast<T>(kMaxFastNorm);

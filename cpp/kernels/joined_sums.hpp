@@ -59,11 +59,14 @@ template <class T>
 class JoinedSums {
 public:
     static constexpr std::size_t kListedRows = 1024, kCopiedValues = 2048;
-    static constexpr std::size_t kMinWide = 16, kMaxClusters = 256;
+    static constexpr std::size_t kMinWide = 16, kShortRow = 128;  // values
+    static constexpr std::size_t kMaxClusters = 256;
 
     static bool suit(const SumView& sums) { return !sums.weight && !sums.times; }
     // Whether rows may be listed: with more clusters, few of them are of the same.
-    static bool suit_lists(const SumView& sums) { return suit(sums) && sums.k <= kMaxClusters; }
+    static bool suit_lists(const SumView& sums) {
+        return suit(sums) && sums.k <= kMaxClusters && 2 * sums.k <= listed_rows(sums.d);
+    }
     static std::size_t bytes(std::size_t d) { return JoinedSums(d).used_; }
 
     // Without sums nothing may be added.
@@ -75,10 +78,6 @@ public:
                 repeated_origin_[r * d + t] = sums.origin[t];
                 repeated_up_[r * d + t] = sums.up[t];
             }
-        if (d > kShortRow) {  // those that are listed stay in the second cache
-            const std::size_t most = kListedBytes / (d * sizeof(T));
-            most_listed_ = most < kFewRows ? kFewRows : (most < kListedRows ? most : kListedRows);
-        }
         origin_ = merged_ > 1 ? repeated_origin_ : sums.origin;
         up_ = merged_ > 1 ? repeated_up_ : sums.up;
         // the last vector ends where the row ends: values that it repeats become zero
@@ -118,7 +117,6 @@ private:
     using S = Simd<double>;
     static constexpr std::size_t W = S::width;
     static constexpr int kStrip = 4;                                     // vectors
-    static constexpr std::size_t kShortRow = 128;                        // values
     static constexpr std::size_t kListedBytes = 1 << 18, kFewRows = 16;  // of long rows
 
     // Rows, and the clusters that they join.
@@ -129,7 +127,8 @@ private:
     };
 
     explicit JoinedSums(std::size_t d, unsigned char* memory = nullptr)
-        : merged_(d >= kMinWide || d == 0 ? 1 : side_by_side(d)), wide_(d * merged_) {
+        : merged_(d >= kMinWide || d == 0 ? 1 : side_by_side(d)), wide_(d * merged_),
+          most_listed_(listed_rows(d)) {
         ScratchArena arena(memory);
         repeated_origin_ = arena.take<double>(merged_ > 1 ? wide_ : 0);
         repeated_up_ = arena.take<double>(merged_ > 1 ? wide_ : 0);
@@ -139,6 +138,12 @@ private:
         for (List& list : list_)
             list = {arena.take<const T*>(kListedRows), arena.take<std::int32_t>(kListedRows), 0};
         used_ = arena.used();
+    }
+    // Rows of a list: long ones stay in the second cache.
+    static std::size_t listed_rows(std::size_t d) {
+        if (d <= kShortRow) return kListedRows;
+        const std::size_t most = kListedBytes / (d * sizeof(T));
+        return most < kFewRows ? kFewRows : (most < kListedRows ? most : kListedRows);
     }
     // The fewest rows whose values fill whole vectors.
     static std::size_t side_by_side(std::size_t d) {
@@ -271,7 +276,7 @@ private:
         lo[d + 1] += static_cast<std::int64_t>(square_lo - V * W * shifts);
     }
 
-    std::size_t merged_, wide_, used_ = 0, most_listed_ = kListedRows, turn_ = 0;
+    std::size_t merged_, wide_, most_listed_, used_ = 0, turn_ = 0;
     const SumView* sums_ = nullptr;
     const double *origin_ = nullptr, *up_ = nullptr;
     double *repeated_origin_, *repeated_up_, *last_scale_;
