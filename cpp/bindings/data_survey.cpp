@@ -238,7 +238,7 @@ void total_rows(const Sums& sums, Matrix<T> rows, Matrix<T> cuts, Array<std::int
                 std::optional<Vector<std::int64_t>> counted,
                 std::optional<Vector<std::int64_t>> times, std::optional<Vector<double>> weight,
                 Crew* crew) {
-    constexpr std::size_t kCachedBytes = 1 << 17;
+    constexpr std::size_t kCachedBytes = 1 << 18;
     const auto& use = kernels_of<T>(&table());
     const std::size_t n = rows.shape(0), d = rows.shape(1);
     expect(sums.hi.shape(0) > 0 && cuts.shape(0) == 4 && cuts.shape(1) == d &&
@@ -249,14 +249,13 @@ void total_rows(const Sums& sums, Matrix<T> rows, Matrix<T> cuts, Array<std::int
     const Executor executor(crew);
     const std::size_t step = rows_per_part(executor, n);
     const std::size_t cached = std::max<std::size_t>(16, kCachedBytes / (d * sizeof(T)));
-    const std::vector<std::int32_t> none(cached, -1), first_cluster(cached, 0);
     BeyondCounts<T> beyond(cuts.data(), d, counted.has_value(), (n + step - 1) / step);
     parallel_reduce<PassCounts>(
         executor, n, step, &view, use.assign_scratch(d),
         [&](std::size_t first, std::size_t last, const SumView* into, unsigned char* memory) {
             for (std::size_t i = first; i < last; i += cached) {
                 const Rows<T> some{rows.data() + i * d, std::min(cached, last - i), d};
-                use.move_rows(from_row(*into, i), some, none.data(), first_cluster.data(), memory);
+                use.add_rows(from_row(*into, i), some, memory);
                 beyond.add(use, first / step, some, counted ? counted->data() + i : nullptr);
             }
             return PassCounts{};

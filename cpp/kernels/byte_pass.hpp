@@ -3,7 +3,7 @@
 #pragma once
 
 #include "byte_tile.hpp"
-#include "exact_sums.hpp"
+#include "joined_sums.hpp"
 #include "narrow_rows.hpp"
 #include "quick_distance.hpp"
 
@@ -62,6 +62,8 @@ public:
              unsigned char* memory)
         : bytes_(bytes), book_(book), base_(base), label_(label), sums_(sums),
           tie_share_(tie_share(book.d)), accumulator_(sums ? *sums : none_, lay_out(memory)),
+          joins_(sums && rows.data && JoinedSums<R>::suit_lists(*sums)),
+          joined_(joins_ ? sums : nullptr, book.d, join_scratch_),
           reader_(rows, narrow, wide_row_) {}
 
     static std::size_t bytes(std::size_t k, std::size_t d) {
@@ -75,6 +77,7 @@ public:
             panel(p);
         }
         decide(open_[turn_]);
+        if (joins_) joined_.flush();
         if (sums_) accumulator_.flush();
         return counts_;
     }
@@ -97,7 +100,8 @@ private:
     };
 
     BytePass(std::size_t k, std::size_t d)
-        : book_{}, accumulator_(none_, nullptr), reader_({}, {}, nullptr) {
+        : book_{}, accumulator_(none_, nullptr), joined_(nullptr, d, nullptr),
+          reader_({}, {}, nullptr) {
         book_.padded = (k + 15) / 16 * 16;
         book_.d = d;
         lay_out(nullptr);
@@ -116,6 +120,7 @@ private:
         if (memory) open_[0].count = open_[1].count = 0;
         panel_ = arena.take<double>(kExactWidth * book_.d);
         if (sizeof(R) == 4) wide_row_ = arena.take<R>(book_.d);
+        join_scratch_ = arena.take<unsigned char>(JoinedSums<R>::bytes(book_.d));
         used_ = arena.used();
         return memory + used_;
     }
@@ -260,7 +265,10 @@ private:
     void set_label(std::int32_t i, std::int32_t now) {
         const std::size_t at = static_cast<std::size_t>(i) - base_;
         if (label_[at] == now) return;
-        if (sums_) accumulator_.push(row(i), at, label_[at], now);
+        if (joins_ && label_[at] < 0)
+            joined_.list(row(i), now);
+        else if (sums_)
+            accumulator_.push(row(i), at, label_[at], now);
         label_[at] = now;
         ++counts_.moved;
     }
@@ -281,8 +289,11 @@ private:
     OpenRows* open_ = nullptr;
     std::size_t turn_ = 0;
     double* panel_ = nullptr;
+    unsigned char* join_scratch_ = nullptr;
     std::size_t used_ = 0;
     RowAccumulator<R> accumulator_;
+    bool joins_ = false;  // rows without a label, which stay where they are, are added together
+    JoinedSums<R> joined_;
     RowReader<R> reader_;
     ByteCounts counts_{};
 };

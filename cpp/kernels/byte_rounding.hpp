@@ -11,28 +11,33 @@ constexpr std::size_t kByteWidth = kTileVectors * ByteLanes::width;  // rows of 
 constexpr float kRowCode = Bytes::row_code;
 constexpr std::size_t kSegmentRows = 256;  // rows that are put in order of size
 
+// A vector of values of a row relative to a pivot.
+PARTITA_INLINE ByteLanes::Reg gap_to_pivot(const ByteRowsView& rows, std::size_t pivot,
+                                           const float* x, std::size_t t) {
+    using S = ByteLanes;
+    return S::sub(S::load_any(x + t), S::load_any(rows.pivot_single + pivot * rows.d + t));
+}
+PARTITA_INLINE Simd<double>::Reg gap_to_pivot(const ByteRowsView& rows, std::size_t pivot,
+                                              const double* x, std::size_t t) {
+    using D = Simd<double>;
+    return D::sub(D::sub(D::widen(x + t), D::widen(rows.origin + t)),
+                  D::widen(rows.pivot + pivot * rows.d + t));
+}
+
 // A vector of values of a row relative to a pivot, times `fine`. Float rows are subtracted in
 // float: their pivot is a float, too.
 PARTITA_INLINE ByteLanes::Reg near_pivot(const ByteRowsView& rows, std::size_t pivot,
                                          const float* x, std::size_t t, double fine) {
     using S = ByteLanes;
-    const S::Reg gap =
-        S::sub(S::load_any(x + t), S::load_any(rows.pivot_single + pivot * rows.d + t));
-    return S::mul(gap, S::set1(static_cast<float>(fine)));
+    return S::mul(gap_to_pivot(rows, pivot, x, t), S::set1(static_cast<float>(fine)));
 }
 PARTITA_INLINE ByteLanes::Reg near_pivot(const ByteRowsView& rows, std::size_t pivot,
                                          const double* x, std::size_t t, double fine) {
     using D = Simd<double>;
-    alignas(64) double wide[ByteLanes::width];
-    alignas(64) float z[ByteLanes::width];
-    const double *at = rows.pivot + pivot * rows.d + t, *origin = rows.origin + t;
-    for (std::size_t l = 0; l < ByteLanes::width; l += D::width) {
-        const D::Reg gap =
-            D::sub(D::sub(D::widen(x + t + l), D::widen(origin + l)), D::widen(at + l));
-        D::store(wide + l, D::mul(gap, D::set1(fine)));
-    }
-    for (std::size_t l = 0; l < ByteLanes::width; ++l) z[l] = static_cast<float>(wide[l]);
-    return ByteLanes::load(z);
+    static_assert(ByteLanes::width == 2 * D::width);
+    const D::Reg by = D::set1(fine);
+    return round_to_floats(D::mul(gap_to_pivot(rows, pivot, x, t), by),
+                           D::mul(gap_to_pivot(rows, pivot, x, t + D::width), by));
 }
 
 // The same for the last features, padded with zeros.
@@ -50,28 +55,37 @@ PARTITA_INLINE ByteLanes::Reg near_pivot_rest(const ByteRowsView& rows, std::siz
     return ByteLanes::load(z);
 }
 
-// Calls run(t, z) for a vector of features at a time.
-template <class R, class Run>
-PARTITA_INLINE void each_vector(const ByteRowsView& rows, std::size_t pivot, const R* x,
-                                double fine, Run run) {
-    std::size_t t = 0;
-    for (; t + ByteLanes::width <= rows.d; t += ByteLanes::width)
-        run(t, near_pivot(rows, pivot, x, t, fine));
-    if (t < rows.d) run(t, near_pivot_rest(rows, pivot, x, t, fine));
-}
-
-// The largest |y_t|·fine of a row.
+// The largest |y_t|·fine of a row: rounding keeps the order, so only that value is scaled.
 template <class R>
 float largest_value(const ByteRowsView& rows, std::size_t pivot, const R* x, double fine) {
-    using S = ByteLanes;
-    S::Reg most = S::set1(0);
-    each_vector(rows, pivot, x, fine, [&](std::size_t, S::Reg z) {
-        most = S::max(most, S::max(z, S::sub(S::set1(0), z)));
-    });
-    alignas(64) float lane[S::width];
-    S::store(lane, most);
-    for (std::size_t l = 1; l < S::width; ++l) lane[0] = lane[l] > lane[0] ? lane[l] : lane[0];
-    return lane[0];
+    using S = Simd<R>;
+    constexpr std::size_t W = S::width;
+    R largest = 0;
+    std::size_t t = 0;
+    if (rows.d >= W) {
+        typename S::Reg most = S::set1(0);
+        auto raise = [&](std::size_t at) {
+            const typename S::Reg gap = gap_to_pivot(rows, pivot, x, at);
+            most = S::max(most, S::max(gap, S::sub(S::set1(0), gap)));
+        };
+        for (; t + W <= rows.d; t += W) raise(t);
+        if (t < rows.d) raise(rows.d - W);
+        t = rows.d;
+        alignas(64) R lane[W];
+        S::store(lane, most);
+        for (std::size_t l = 0; l < W; ++l) largest = lane[l] > largest ? lane[l] : largest;
+    }
+    for (; t < rows.d; ++t) {
+        const std::size_t at = pivot * rows.d + t;
+        R gap;
+        if constexpr (sizeof(R) == 4)
+            gap = x[t] - rows.pivot_single[at];
+        else
+            gap = (x[t] - rows.origin[t]) - rows.pivot[at];
+        gap = gap < 0 ? -gap : gap;
+        largest = gap > largest ? gap : largest;
+    }
+    return static_cast<float>(largest * static_cast<R>(fine));
 }
 
 // The relative error of a sum of d squares in the lanes of a vector of floats.
@@ -82,37 +96,53 @@ struct RoundedRow {
     double square;      // ‖z‖², up to lane_sum_error
 };
 
-// Writes the codes of one row, four at a time `stride` bytes apart.
-template <class R>
-RoundedRow round_row(const ByteRowsView& rows, std::size_t pivot, const R* x, double fine,
-                     std::uint8_t* codes, std::size_t stride) {
+PARTITA_INLINE double sum_in_double(ByteLanes::Reg v) {
+    alignas(64) float lane[ByteLanes::width];
+    ByteLanes::store(lane, v);
+    double sum = 0;
+    for (std::size_t l = 0; l < ByteLanes::width; ++l) sum += static_cast<double>(lane[l]);
+    return sum;
+}
+
+constexpr std::size_t kRoundedTogether = 4;  // rows, whose codes share cache lines
+
+// Writes the codes of N rows that are neighbours in a panel, four features at a time `stride` bytes
+// apart.
+template <std::size_t N, class R>
+void round_together(const ByteRowsView& rows, std::size_t pivot, const R* const (&x)[N],
+                    double fine, std::uint8_t* codes, std::size_t stride, RoundedRow* out) {
     using S = ByteLanes;
-    S::Reg lost = S::set1(0), kept = S::set1(0), square = S::set1(0);
     const S::Reg most = S::set1(kRowCode), least = S::set1(-kRowCode);
-    each_vector(rows, pivot, x, fine, [&](std::size_t t, S::Reg z) {
-        alignas(64) std::uint8_t code[S::width];
+    S::Reg lost[N], kept[N], square[N];
+    for (std::size_t r = 0; r < N; ++r) lost[r] = kept[r] = square[r] = S::set1(0);
+    alignas(64) std::uint8_t code[N][64];
+    auto round = [&](std::size_t r, S::Reg z) {
         const S::Reg whole = S::from_int(S::to_int(S::min(S::max(z, least), most)));
         const S::Reg gap = S::sub(z, whole);
-        lost = S::add(lost, S::mul(gap, gap));
-        kept = S::add(kept, S::mul(whole, whole));
-        square = S::add(square, S::mul(z, z));
-        store_bytes(code, S::to_int(S::add(whole, S::set1(Bytes::row_offset))));
-        const std::size_t left = rows.d - t < S::width ? rows.d - t : S::width;
-        for (std::size_t l = 0; l < left; l += 4)
-            __builtin_memcpy(codes + (t + l) / 4 * stride, code + l, 4);
-    });
-    alignas(64) float lane[3][S::width];
-    S::store(lane[0], lost);
-    S::store(lane[1], kept);
-    S::store(lane[2], square);
-    RoundedRow out{0, 0, 0};
-    for (std::size_t l = 0; l < S::width; ++l) {
-        out.lost += static_cast<double>(lane[0][l]);
-        out.kept += static_cast<double>(lane[1][l]);
-        out.square += static_cast<double>(lane[2][l]);
+        lost[r] = S::add(lost[r], S::mul(gap, gap));
+        kept[r] = S::add(kept[r], S::mul(whole, whole));
+        square[r] = S::add(square[r], S::mul(z, z));
+        store_bytes(code[r], S::to_int(S::add(whole, S::set1(Bytes::row_offset))));
+    };
+    auto put = [&](std::size_t t, std::size_t count) {
+        std::uint8_t* quad = codes + t / 4 * stride;
+        for (std::size_t l = 0; l < count; l += 4, quad += stride)
+            for (std::size_t r = 0; r < N; ++r) __builtin_memcpy(quad + 4 * r, code[r] + l, 4);
+    };
+    std::size_t t = 0;
+    for (; t + S::width <= rows.d; t += S::width) {
+#pragma GCC unroll 4
+        for (std::size_t r = 0; r < N; ++r) round(r, near_pivot(rows, pivot, x[r], t, fine));
+        put(t, S::width);
+    }
+    if (t < rows.d) {
+        for (std::size_t r = 0; r < N; ++r) round(r, near_pivot_rest(rows, pivot, x[r], t, fine));
+        put(t, rows.d - t);
     }
     const double up = 1 + lane_sum_error(rows.d);
-    return {out.lost * up, out.kept * up, out.square};
+    for (std::size_t r = 0; r < N; ++r)
+        out[r] = {up * sum_in_double(lost[r]), up * sum_in_double(kept[r]),
+                  sum_in_double(square[r])};
 }
 
 // Rounds the rows of one panel, whose order is set; `fine_all` brings values into the range of
@@ -128,20 +158,35 @@ void round_panel(const ByteRowsView& rows, std::size_t p, const R* data, std::si
                        (sizeof(R) == 8 || kRowCode * fine_all < 0x1p120 * largest);
     const double fine = known ? kRowCode * fine_all / largest : 0.0;
     double lost = 0, kept = 0;
-    for (std::size_t r = 0, place = p * kByteWidth; r < kByteWidth; ++r, ++place) {
-        if (order[r] >= 0) rows.place[order[r]] = static_cast<std::int32_t>(place);
-        if (order[r] < 0 || !known) {
-            for (std::size_t q = 0; q < quads; ++q)
-                __builtin_memset(codes + (q * kByteWidth + r) * 4, Bytes::row_offset, 4);
-            rows.square[place] = 0;
-            continue;
-        }
-        const RoundedRow row =
-            round_row(rows, at, data + (static_cast<std::size_t>(order[r]) - base) * d, fine,
-                      codes + r * 4, kByteWidth * 4);
+    auto values = [&](std::size_t r) {
+        return data + (static_cast<std::size_t>(order[r]) - base) * d;
+    };
+    auto note = [&](std::size_t place, const RoundedRow& row) {
         lost = row.lost > lost ? row.lost : lost;
         kept = row.kept > kept ? row.kept : kept;
         rows.square[place] = static_cast<float>(row.square);
+    };
+    constexpr std::size_t few = kRoundedTogether;
+    std::size_t count = 0;
+    for (; count < kByteWidth && order[count] >= 0; ++count)
+        rows.place[order[count]] = static_cast<std::int32_t>(p * kByteWidth + count);
+    if (!known) count = 0;
+    std::size_t r = 0;
+    RoundedRow rounded[few];
+    for (; r + few <= count; r += few) {
+        const R* const x[few] = {values(r), values(r + 1), values(r + 2), values(r + 3)};
+        round_together<few>(rows, at, x, fine, codes + r * 4, kByteWidth * 4, rounded);
+        for (std::size_t e = 0; e < few; ++e) note(p * kByteWidth + r + e, rounded[e]);
+    }
+    for (; r < count; ++r) {
+        const R* const x[1] = {values(r)};
+        round_together<1>(rows, at, x, fine, codes + r * 4, kByteWidth * 4, rounded);
+        note(p * kByteWidth + r, rounded[0]);
+    }
+    for (; r < kByteWidth; ++r) {
+        for (std::size_t q = 0; q < quads; ++q)
+            __builtin_memset(codes + (q * kByteWidth + r) * 4, Bytes::row_offset, 4);
+        rows.square[p * kByteWidth + r] = 0;
     }
     BytePanel& panel = rows.panel[p];
     panel.pivot = pivot;

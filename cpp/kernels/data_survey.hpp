@@ -17,13 +17,15 @@ struct VectorOf {
     static PARTITA_INLINE void store(T* x, Vector v) { *reinterpret_cast<Unaligned*>(x) = v; }
 };
 
-// `extent` of one vector of features.
+// `extent` of one vector of features. Fetches what is `ahead` values further on: the next block.
 template <class T>
-PARTITA_INLINE void extent_vector(const Rows<T>& rows, T* low, T* high, T* taint) {
+PARTITA_INLINE void extent_vector(const Rows<T>& rows, std::size_t ahead, T* low, T* high,
+                                  T* taint) {
     using L = VectorOf<T>;
     typename L::Vector least = L::load(low), most = L::load(high), tainted = L::load(taint);
     for (std::size_t i = 0; i < rows.n; ++i) {
         const typename L::Vector x = L::load(rows.data + i * rows.d);
+        __builtin_prefetch(rows.data + i * rows.d + ahead, 0, 2);
         tainted += x * 0;
         least = x < least ? x : least;
         most = x > most ? x : most;
@@ -33,11 +35,12 @@ PARTITA_INLINE void extent_vector(const Rows<T>& rows, T* low, T* high, T* taint
     L::store(taint, tainted);
 }
 
-// Rows whose vectors of features are read in turn: they stay in the first cache.
+// Rows whose vectors of features are read in turn: they stay in the first cache, long ones in the
+// second.
 template <class T>
 constexpr std::size_t survey_rows(std::size_t d) {
     const std::size_t most = (std::size_t{1} << 15) / (d * sizeof(T) + 1);
-    return most < 4 ? 4 : (most < 256 ? most : 256);
+    return most < 16 ? 16 : (most < 256 ? most : 256);
 }
 
 // Lowers `low`, raises `high`; `taint` becomes NaN in every column that holds NaN or infinity.
@@ -50,8 +53,8 @@ void extent(const Rows<T>& rows, const double* weight, T* low, T* high, T* taint
     for (std::size_t first = 0; first < rows.n; first += block) {
         const std::size_t last = first + block < rows.n ? first + block : rows.n;
         for (std::size_t t = 0; t < in_vectors; t += lanes)
-            extent_vector<T>({rows.data + first * d + t, last - first, d}, low + t, high + t,
-                             taint + t);
+            extent_vector<T>({rows.data + first * d + t, last - first, d}, block * d, low + t,
+                             high + t, taint + t);
         for (std::size_t i = first; i < last && in_vectors < d; ++i) {
             const T* x = rows.data + i * d;
             for (std::size_t t = in_vectors; t < d; ++t) taint[t] += x[t] * 0;
@@ -95,8 +98,13 @@ PARTITA_INLINE void count_vector(const Rows<T>& rows, const T* cuts, std::int64_
         count[2] -= x < far_below;
         count[3] -= x > far_above;
     }
-    for (std::size_t c = 0; c < 4; ++c)
-        for (std::size_t t = 0; t < L::count; ++t) counts[c * d + t] += count[c][t];
+    typedef std::int64_t Wide __attribute__((vector_size(8 * L::count)));
+    for (std::size_t c = 0; c < 4; ++c) {
+        Wide total;
+        __builtin_memcpy(&total, counts + c * d, sizeof(total));
+        total += __builtin_convertvector(count[c], Wide);
+        __builtin_memcpy(counts + c * d, &total, sizeof(total));
+    }
 }
 
 // Adds to counts (4, d); a row of `times` t counts t times.

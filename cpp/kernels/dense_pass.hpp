@@ -185,7 +185,9 @@ PassCounts assign(const BookView<T>& book, const Rows<R>& rows, const PanelView<
     const Scratch<T, R> s(memory, book.d);
     const SumView none{};
     RowAccumulator<R> accumulator(sums ? *sums : none, s.sum_scratch);
-    const bool joins = sums && rows.n && label[0] < 0 && JoinedSums<R>::suit_lists(*sums);
+    // long rows are added one by one, while they are in the cache
+    const bool joins = sums && rows.n && label[0] < 0 && rows.d <= JoinedSums<R>::kShortRow &&
+                       JoinedSums<R>::suit_lists(*sums);
     JoinedSums<R> joined(joins ? sums : nullptr, rows.d, s.join_scratch);
     const std::size_t b = block_points<T>(book.d);
     const T limit = static_cast<T>(kMaxFastNorm);
@@ -238,9 +240,7 @@ PassCounts assign(const BookView<T>& book, const Rows<R>& rows, const PanelView<
 // Adds all rows to the first cluster.
 template <class T>
 void add_rows(const SumView& sums, const Rows<T>& rows, unsigned char* memory) {
-    // more features are read from the second cache once for every vector of them
-    constexpr std::size_t most = 24;
-    if (JoinedSums<T>::suit(sums) && rows.d <= most)
+    if (JoinedSums<T>::suit(sums))
         return JoinedSums<T>(&sums, rows.d, memory).add(rows.data, rows.n, 0);
     RowAccumulator<T> accumulator(sums, memory);
     for (std::size_t i = 0; i < rows.n; ++i) accumulator.push(rows.data + i * rows.d, i, -1, 0);

@@ -384,6 +384,23 @@ struct Simd<double> : Generic<double, std::int64_t> {};
 
 #endif
 
+// Two vectors of doubles, rounded to one of floats.
+PARTITA_INLINE Simd<float>::Reg round_to_floats(Simd<double>::Reg low, Simd<double>::Reg high) {
+#if defined(PARTITA_AVX512)
+    return _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(low)), _mm512_cvtpd_ps(high),
+                              1);
+#elif defined(PARTITA_AVX2)
+    return _mm256_set_m128(_mm256_cvtpd_ps(high), _mm256_cvtpd_ps(low));
+#else
+    Simd<float>::Reg out{};
+    for (std::size_t l = 0; l < Simd<double>::width; ++l) {
+        out[l] = static_cast<float>(low[l]);
+        out[l + Simd<double>::width] = static_cast<float>(high[l]);
+    }
+    return out;
+#endif
+}
+
 // Writes the lanes of a vector that are set in `bits`, without gaps. May write a whole vector.
 #if defined(PARTITA_AVX512)
 PARTITA_INLINE void compress(const double* from, std::uint32_t bits, double* to) {

@@ -186,10 +186,12 @@ def test_pivots_near_the_rows_leave_fewer_candidates(byte_core, dtype):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_sums_are_those_of_the_plain_pass(byte_core, weighted):
-    rng = np.random.default_rng(6)
-    rows, centers = rng.normal(size=(700, 9)).astype(np.float32), rng.normal(size=(6, 9))
-    origin, d, k = np.zeros(9), 9, 6
+@pytest.mark.parametrize("d", [3, 9, 40, 130, 519])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_sums_are_those_of_the_plain_pass(byte_core, dtype, d, weighted):
+    rng, k = np.random.default_rng(6), 6
+    rows, centers = rng.normal(size=(700, d)).astype(dtype), rng.normal(size=(k, d))
+    origin = np.zeros(d)
 
     def sums():
         hi, lo = np.zeros((k, d + 2), np.int64), np.zeros((k, d + 2), np.int64)

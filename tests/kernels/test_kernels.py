@@ -318,7 +318,7 @@ def test_own_costs_are_those_of_the_twin(core, dtype, weighted, n):
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("d", [1, 3, 8, 15, 16, 20, 37, 130])
+@pytest.mark.parametrize("d", [1, 3, 8, 15, 16, 20, 37, 130, 519])
 @pytest.mark.parametrize("k", [1, 7, 300])
 def test_sums_of_a_first_pass_have_the_bits_of_the_twin(core, dtype, d, k):
     rng = np.random.default_rng(d)
@@ -388,7 +388,7 @@ def test_counts_beyond_cuts_equal_their_twin(core, dtype, weighted, n):
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("d", [1, 3, 37, 100])
+@pytest.mark.parametrize("d", [1, 3, 37, 100, 519])
 @pytest.mark.parametrize("kind", ["equal", "times", "weight"])
 def test_a_total_equals_its_twin(core, dtype, d, kind):
     rng = np.random.default_rng(d)

@@ -35,7 +35,8 @@ class MedianBrackets:
     @classmethod
     def of_sample(cls, sample: Floats, near: Floats) -> MedianBrackets:
         """Make brackets from some rows (m, d)."""
-        ranked = np.sort(sample.T, axis=1)
+        ranked = np.ascontiguousarray(sample.T)
+        ranked.sort(axis=1)
         m = ranked.shape[1]
         middle = ranked[:, (m - 1) // 2]
         tied = (ranked == middle[:, None]).sum(axis=1) >= MIN_TIED_SHARE * m
