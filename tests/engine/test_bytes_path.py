@@ -50,7 +50,7 @@ def rounded(monkeypatch):
 @pytest.fixture
 def eager_bounds(monkeypatch):
     """Bounds that begin as soon as they can, and are never left."""
-    monkeypatch.setattr(scheduler, "MAX_COST_SHARE", np.inf)
+    monkeypatch.setattr(scheduler, "MAX_BYTE_COST_SHARE", np.inf)
     monkeypatch.setattr(scheduler, "MAX_MOVED_SHARE", 1.0)
     monkeypatch.setattr(PassScheduler, "_review", lambda *_: None)
 

@@ -35,7 +35,8 @@ MIN_TRIAL_ROWS, MAX_TRIAL_ROWS = 512, 4096  # about one row in 64
 MAX_BYTE_TRIAL_ROWS = 512  # of which bytes show how many candidates they leave
 BYTE_RETRY_PASSES = 3  # plain ones, where the centers of the start left too many candidates
 MAX_BYTE_PATIENCE_PASSES = 4  # between two trials, where passes are over bytes
-MAX_COST_SHARE = 0.7  # of a pass over all pairs, for a path to begin, as its first pass costs more
+MAX_BYTE_COST_SHARE = 0.8  # of such a pass, for bounds over bytes to begin
+MAX_COST_SHARE = 0.7  # of a plain pass, for a path to begin, as its first pass costs more
 
 
 class PassScheduler:
@@ -166,7 +167,7 @@ class PassScheduler:
         done, trial_rows = self._trial.assign(centers, None), len(self._trial.labels)
         scaled = replace(done, row_cost=done.row_cost * (n / trial_rows))
         cost_share = self._cost_share(scaled, centers)
-        if cost_share < MAX_COST_SHARE:
+        if cost_share < (MAX_BYTE_COST_SHARE if self._byte_cost else MAX_COST_SHARE):
             return True
         self._be_patient(cost_share)
         return False
