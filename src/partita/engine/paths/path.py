@@ -28,7 +28,7 @@ ROWS_PER_SETTLING_PASS = 40_000  # on fewer rows, preparing centers for a trial 
 
 @dataclass(frozen=True, slots=True)
 class BoundScales:
-    """What the bounds of a trial are about; it serves those of all rows, and of later trials."""
+    """Groups and quantum of the bounds of a trial; they serve all rows, and later trials."""
 
     path: str
     groups: CenterGroups
