@@ -37,14 +37,14 @@ struct OpenRows {
     std::int32_t* count;    // (k + 1)
 };
 
-constexpr std::size_t kPrefetchRows = 6;  // distance between prefetching a row and reading it
-constexpr std::size_t kMaxPairs = 1024;   // stored candidates of one panel
+constexpr std::size_t kMaxPairs = 1024;  // stored candidates of one panel
 
+// Candidates of one panel. They are measured after the last tile: their rows have arrived by then.
 struct CandidatePairs {
     std::int32_t lane[kMaxPairs], center[kMaxPairs];
     double square[kMaxPairs];
     std::size_t count;
-    std::uint32_t overflowed;  // groups with candidates that were not stored
+    std::uint32_t overflowed;  // groups with candidates that are stored no longer
 };
 
 struct BoundScratch {
@@ -84,14 +84,6 @@ PARTITA_INLINE std::uint16_t to16(std::int32_t v) {
     return static_cast<std::uint16_t>(v < 0 ? 0 : (v > 65535 ? 65535 : v));
 }
 
-// What a filter tells of the open rows of a panel and the centers of a tile.
-struct TileHits {
-    std::uint32_t of[kTileRows];  // of each center: the rows that it may be nearest to
-    std::int32_t
-        lane[kTileRows * kPanelWidth<float>];  // the same pair by pair, without own centers
-    std::int32_t center[kTileRows * kPanelWidth<float>];
-};
-
 // The rows of one call. R: type of the data.
 template <class R, class Filter>
 class BoundedPass {
@@ -101,7 +93,8 @@ public:
                 const SumView* sums, const BoundScratch& scratch)
         : filter_(filter), exact_(exact), rows_(rows), motion_(motion), bounds_(bounds),
           label_(label), sums_(sums), s_(scratch), accumulator_(sums ? *sums : none_, s_.sums),
-          tie_share_(tie_share(exact.d)), per_exact_(1.0 / (motion.quantum * exact.scale)) {}
+          tie_share_(tie_share(exact.d)), quantum_(motion.quantum * exact.scale),
+          per_exact_(1.0 / quantum_) {}
 
     // `whole`: there are no bounds yet, so every row is compared with every group.
     PrunedCounts run(bool whole) {
@@ -112,8 +105,11 @@ public:
         else
             sort_by_center(open_rows);
         counts_.scanned_rows = static_cast<std::int64_t>(open_rows);
-        for (std::size_t e = 0; e < open_rows; e += W)
+        for (std::size_t e = 0; e < open_rows; e += W) {
+            for (std::size_t next = e + W; next < e + 2 * W && next < open_rows; ++next)
+                filter_.fetch(static_cast<std::size_t>(s_.open_rows.row[s_.open_rows.order[next]]));
             panel(s_.open_rows.order + e, open_rows - e < W ? open_rows - e : W);
+        }
         if (sums_) accumulator_.flush();
         return counts_;
     }
@@ -166,30 +162,35 @@ private:
         }
         counts_.measured += static_cast<std::int64_t>(listed);
         for (std::size_t e = 0; e < listed; ++e) {
-            if (e + kPrefetchRows < listed)
-                filter_.fetch(static_cast<std::size_t>(list.row[e + kPrefetchRows]));
+            if (e + Filter::kFetchAhead < listed)
+                filter_.fetch(static_cast<std::size_t>(list.row[e + Filter::kFetchAhead]));
             const std::size_t i = static_cast<std::size_t>(list.row[e]);
-            const std::size_t a = static_cast<std::size_t>(label[i]);
-            list.own[e] = own_square(i, a, whole);
+            list.own[e] = filter_.own_square(i, static_cast<std::size_t>(label[i]));
             list.groups[e] = every;
         }
+        lower_upper_bounds(listed, whole);
         return whole ? listed : filter_by_groups(listed, motion.down);
     }
 
-    // The squared distance of a row to its own center, or a bound of it, from above; lowers the
-    // upper bound to it.
-    PARTITA_INLINE double own_square(std::size_t i, std::size_t a, bool whole) {
-        const double own = filter_.own_square(i, a);
-        const std::int32_t measured = quanta_up(__builtin_sqrt(own), per_exact_);
-        if constexpr (!Filter::kOwnIsExact) {
-            const std::int32_t before = bounds_.upper[i] + motion_.up[a];
-            if (!whole && before < kUnbounded && before <= measured) {
-                const double far = static_cast<double>(before) / per_exact_ * (1 + 0x1p-40);
-                return far * far < own ? far * far : own;
-            }
+    // Lowers the upper bounds of the listed rows to the distances to their own centers, and squares
+    // that are bounds themselves to the upper bounds.
+    void lower_upper_bounds(std::size_t listed, bool whole) {
+        const BoundView bounds = bounds_;
+        const MotionView motion = motion_;
+        const OpenRows list = s_.open_rows;
+        std::int32_t* const quanta = list.order;  // not in use yet
+        for (std::size_t e = 0; e < listed; ++e)
+            quanta[e] = quanta_up(__builtin_sqrt(list.own[e]), per_exact_);
+        const double quantum = quantum_ * (1 + 0x1p-40);
+        const bool is_bound = !Filter::kOwnIsExact && !whole;
+        for (std::size_t e = 0; e < listed; ++e) {
+            const std::int32_t i = list.row[e], a = label_[i];
+            const std::int32_t kept = bounds.upper[i], before = kept + motion.up[a];
+            const double far = static_cast<double>(before) * quantum, square = far * far;
+            const bool holds = before < kUnbounded && before <= quanta[e] && is_bound;
+            list.own[e] = holds && square < list.own[e] ? square : list.own[e];
+            bounds.upper[i] = holds ? kept : quanta[e] - motion.down[a];
         }
-        bounds_.upper[i] = measured - motion_.down[a];
-        return own;
     }
 
     // Keeps the listed rows with a group that may hold a nearer center. `travel` is added to the
@@ -241,7 +242,7 @@ private:
             open_.at[r] = s_.open_rows.row[e];
             open_.best[r] = s_.open_rows.own[e];
             open_.nearest[r] = label_[open_.at[r]];
-            const std::uint32_t needed = s_.open_rows.groups[e];
+            const std::uint32_t needed = open_.needs[r] = s_.open_rows.groups[e];
             for (std::uint32_t rest = needed; rest; rest &= rest - 1)
                 open_.needed_by[__builtin_ctz(rest)] |= 1u << r;
             open |= needed;
@@ -253,81 +254,99 @@ private:
         for (std::uint32_t rest = open; rest; rest &= rest - 1) {
             const std::size_t g = static_cast<std::size_t>(__builtin_ctz(rest));
             filter_.begin_group(g);
-            store_group(g, scan_group(g));
+            keep_distances(g, scan_group(g));
         }
+        measure_candidates();
+        store_bounds(open);
         set_labels();
     }
 
-    // Measures the candidates of rows that need the group. Returns those of the other rows that
-    // have some: they keep their bounds.
+    // Lists the candidates of rows that need the group. Returns the other rows that have some: they
+    // keep their bounds.
     std::uint32_t scan_group(std::size_t g) {
         const auto& book = filter_.book();
         const std::uint32_t needed = open_.needed_by[g];
         std::uint32_t kept = 0;
-        TileHits hits;
+        std::uint32_t hits[kTileRows];  // of each center: the rows that it may be nearest to
         for (std::size_t q = book.group[g]; q < book.group[g + 1]; ++q) {
             const std::size_t first = book.first[q];
             const int rows = tile_rows(book, q);
             counts_.scanned_pairs += static_cast<std::int64_t>(open_.count) * rows;
-            if (!filter_.scan(q, hits.of)) continue;
-            std::size_t listed = 0;
+            if (!filter_.scan(q, hits)) continue;
             for (int r = 0; r < rows; ++r) {
                 const std::int32_t j = book.member[first + static_cast<std::size_t>(r)];
-                kept |= hits.of[r] & ~needed;
-                for (std::uint32_t lanes = hits.of[r] & needed; lanes; lanes &= lanes - 1) {
-                    const std::int32_t lane = __builtin_ctz(lanes);
-                    if (j == label_[open_.at[lane]]) continue;
-                    rows_.prefetch(static_cast<std::size_t>(open_.at[lane]));
-                    hits.lane[listed] = lane;
-                    hits.center[listed++] = j;
-                }
+                kept |= hits[r] & ~needed;
+                for (std::uint32_t lanes = hits[r] & needed; lanes; lanes &= lanes - 1)
+                    list_candidate(__builtin_ctz(lanes), j);
             }
-            for (std::size_t e = 0; e < listed; ++e)
-                measure_candidate(hits.lane[e], hits.center[e]);
         }
         return kept;
     }
 
+    PARTITA_INLINE void list_candidate(std::int32_t lane, std::int32_t j) {
+        CandidatePairs& pairs = *s_.pairs;
+        if (j == label_[open_.at[lane]]) return;
+        rows_.prefetch(static_cast<std::size_t>(open_.at[lane]));
+        if (pairs.count == kMaxPairs) {
+            measure_candidates();
+            for (std::size_t p = 0; p < kMaxPairs; ++p)
+                pairs.overflowed |= 1u << motion_.group[pairs.center[p]];
+            pairs.count = 0;
+        }
+        pairs.lane[pairs.count] = lane;
+        pairs.center[pairs.count++] = j;
+    }
+
+    void measure_candidates() {
+        CandidatePairs& pairs = *s_.pairs;
+        for (std::size_t p = 0; p < pairs.count; ++p)
+            pairs.square[p] = measure_candidate(pairs.lane[p], pairs.center[p]);
+    }
+
     // Measures a candidate. All but the nearest become lower bounds of their groups.
-    void measure_candidate(std::int32_t lane, std::int32_t j) {
+    double measure_candidate(std::int32_t lane, std::int32_t j) {
         ++counts_.candidates;
         double& best = open_.best[lane];
         std::int32_t& nearest = open_.nearest[lane];
-        CandidatePairs& pairs = *s_.pairs;
         const R* x = row(static_cast<std::size_t>(open_.at[lane]));
-        if (!(open_.measured >> lane & 1)) {
-            best = quick_distance(exact_, x, static_cast<std::size_t>(nearest), __builtin_inf());
+        double square, enough;
+        if (open_.measured >> lane & 1) {
+            enough = best * (1 + tie_share_);
+            square = quick_distance(exact_, x, static_cast<std::size_t>(j), enough);
+        } else {
+            const TwoSquares both = quick_distances(exact_, x, static_cast<std::size_t>(nearest),
+                                                    static_cast<std::size_t>(j));
+            best = both.first;
+            square = both.second;
+            enough = best * (1 + tie_share_);
             open_.measured |= 1u << lane;
         }
-        const double enough = best * (1 + tie_share_);
-        const double square = quick_distance(exact_, x, static_cast<std::size_t>(j), enough);
-        if (pairs.count < kMaxPairs) {
-            pairs.lane[pairs.count] = lane;
-            pairs.center[pairs.count] = j;
-            pairs.square[pairs.count++] = square;
-        } else {
-            pairs.overflowed |= 1u << motion_.group[j];
-        }
-        if (square > enough) return;
+        if (square > enough) return square;
         if (!(square < best * (1 - tie_share_))) {
             const double here = exact_distance(exact_, x, static_cast<std::size_t>(j));
             const double there = exact_distance(exact_, x, static_cast<std::size_t>(nearest));
-            if (there < here || (there == here && nearest < j)) return;
+            if (there < here || (there == here && nearest < j)) return square;
         }
         best = square;
         nearest = j;
+        return square;
     }
 
-    // Sets the bounds of the rows that need the group, and raises those of others but the `kept`.
-    void store_group(std::size_t g, std::uint32_t kept) {
+    // Keeps what the filter tells of the distances of a group, of all rows but the `kept`.
+    void keep_distances(std::size_t g, std::uint32_t kept) {
         alignas(64) std::int32_t quanta[W];
         filter_.low_quanta(quanta);
         const std::int32_t down = motion_.group_down[g];
+        for (std::size_t r = 0; r < W; ++r)
+            open_.far[r][g] = kept >> r & 1 ? 0 : to16(quanta[r] + down);
+    }
+
+    // Sets the bounds of the `scanned` groups that a row needs, and raises those of the others.
+    void store_bounds(std::uint32_t scanned) {
         for (std::size_t r = 0; r < open_.count; ++r) {
-            std::uint16_t& bound =
-                bounds_.lower[static_cast<std::size_t>(open_.at[r]) * bounds_.stride + g];
-            const std::uint16_t now = to16(quanta[r] + down);
-            if (open_.needed_by[g] >> r & 1 || (!(kept >> r & 1) && now > bound)) bound = now;
+            std::uint16_t* bound =
+                bounds_.lower + static_cast<std::size_t>(open_.at[r]) * bounds_.stride;
+            renew_bounds(bound, open_.far[r], groups(), scanned, open_.needs[r]);
         }
     }
 
@@ -375,8 +394,10 @@ private:
         std::size_t count;
         std::int32_t at[W], nearest[W];
         double best[W];               // squared distance to `nearest`, by quick_distance
+        std::uint32_t needs[W];       // groups that the bounds of a row leave open
         std::uint32_t measured;       // rows of which it is that; a bound of others, from above
-        std::uint32_t needed_by[32];  // rows with bounds that leave a group open
+        std::uint32_t needed_by[32];  // the same by group
+        alignas(64) std::uint16_t far[W][32];  // bounds of scanned groups
     };
 
     Filter& filter_;
@@ -389,8 +410,8 @@ private:
     const SumView none_{};
     BoundScratch s_;
     RowAccumulator<R> accumulator_;
-    double tie_share_, per_exact_;
-    OpenPanel open_;
+    double tie_share_, quantum_, per_exact_;  // the quantum in the units of D64
+    OpenPanel open_{};
     PrunedCounts counts_{};
 };
 

@@ -11,13 +11,14 @@ namespace partita::PARTITA_ISA {
 class ByteFilter {
 public:
     static constexpr bool kOwnIsExact = false;
+    static constexpr std::size_t kFetchAhead = 16;  // rows between fetching one and measuring it
 
     // base: row of the data that is row 0 of the call
     ByteFilter(const ByteRowsView& bytes, const ByteBookView& book, std::size_t base,
                const MotionView& motion, unsigned char* memory)
         : bytes_(bytes), book_(book), order_(motion.place), place_(bytes.place + base),
           quads_((book.d + 3) / 4), unit_(book.scale / book.exact.scale),
-          per_unit_((1 + 0x1p-20) / (unit_ * unit_)),
+          per_unit_((1 + 0x1p-20) / (unit_ * unit_)), per_area_(1 / (book.scale * book.scale)),
           per_scaled_(static_cast<float>(1.0 / (motion.quantum * book.scale)) * (1 - 0x1p-20f)) {
         lay_out(memory, book.padded, quads_);
     }
@@ -142,8 +143,7 @@ private:
     void set_threshold(std::size_t r, double size, double own, double square) {
         const double least = square * (1 - lane_sum_error(book_.d));
         const double far = own * (unit_ * unit_) * (1 + 0x1p-20);
-        const double d64 =
-            book_.d64_error * (3 * size * size + 2 * far / (book_.scale * book_.scale));
+        const double d64 = book_.d64_error * (3 * size * size + 2 * far * per_area_);
         const double most = 0.5 * (far - least) + d64;
         threshold_[r] = static_cast<float>(most + __builtin_fabs(most) * 0x1p-20 + 0x1p-100);
         square_[r] = static_cast<float>(least * (1 - 0x1p-20));
@@ -155,6 +155,7 @@ private:
     const std::int32_t *order_, *place_;  // of the centers in the book; of the rows in the copy
     std::size_t quads_;
     double unit_;       // a length of D64 in scaled units
+    double per_area_;   // squared lengths of D64 in those of the data's units
     double per_unit_;   // squared lengths in the units of D64, from above
     float per_scaled_;  // quanta of a scaled unit, from below
     std::uint8_t* panel_ = nullptr;

@@ -11,6 +11,7 @@ template <class R, class F>
 class FloatFilter {
 public:
     static constexpr bool kOwnIsExact = true;
+    static constexpr std::size_t kFetchAhead = 6;  // rows between fetching one and measuring it
 
     FloatFilter(const BookView<float>& book, const ExactView& exact, const Rows<R>& rows,
                 const F* filter_rows, const MotionView& motion, unsigned char* memory)

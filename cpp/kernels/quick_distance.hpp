@@ -54,6 +54,35 @@ PARTITA_INLINE double quick_distance(const ExactView& exact, const R* x, std::si
     return sum;
 }
 
+struct TwoSquares {
+    double first, second;
+};
+
+// The same to two centers; the values of the row are read once.
+template <class R>
+PARTITA_INLINE TwoSquares quick_distances(const ExactView& exact, const R* x, std::size_t i,
+                                          std::size_t j) {
+    using S = Simd<double>;
+    const std::size_t d = exact.d;
+    const double *first = exact.centers + i * d, *second = exact.centers + j * d;
+    const S::Reg scale = S::set1(exact.scale);
+    S::Reg a = S::set1(0.0), b = a;
+    std::size_t t = 0;
+    for (; t + S::width <= d; t += S::width) {
+        const S::Reg y = S::mul(S::sub(S::widen(x + t), S::widen(exact.origin + t)), scale);
+        const S::Reg one = S::sub(y, S::widen(first + t)), two = S::sub(y, S::widen(second + t));
+        a = S::fmadd(one, one, a);
+        b = S::fmadd(two, two, b);
+    }
+    TwoSquares sum{lane_sum(a), lane_sum(b)};
+    for (; t < d; ++t) {
+        const double y = (static_cast<double>(x[t]) - exact.origin[t]) * exact.scale;
+        sum.first += (y - first[t]) * (y - first[t]);
+        sum.second += (y - second[t]) * (y - second[t]);
+    }
+    return sum;
+}
+
 // (x − origin)·scale of a row, for `scaled_distance` to several centers.
 template <class R>
 PARTITA_INLINE void scale_row(const ExactView& exact, const R* x, double* out) {

@@ -449,6 +449,29 @@ struct BoundTest {
     std::uint32_t least;
 };
 
+// Sets the bounds of `renewed` groups, and raises those of other `known` ones, to `now`.
+PARTITA_INLINE void renew_bounds(std::uint16_t* bound, const std::uint16_t* now, std::size_t count,
+                                 std::uint32_t known, std::uint32_t renewed) {
+    std::size_t c = 0;
+#if defined(PARTITA_AVX2) || defined(PARTITA_AVX512)
+    const __m128i bit = _mm_setr_epi16(1, 2, 4, 8, 16, 32, 64, 128);
+    auto lanes = [&](std::uint32_t groups) {
+        const __m128i eight = _mm_set1_epi16(static_cast<short>(groups >> c & 255));
+        return _mm_cmpeq_epi16(_mm_and_si128(eight, bit), bit);
+    };
+    for (; count > 4 && c < count; c += 8) {  // whole vectors: rows are padded
+        auto* at = reinterpret_cast<__m128i*>(bound + c);
+        const __m128i from = _mm_loadu_si128(reinterpret_cast<const __m128i*>(now + c));
+        const __m128i kept = _mm_andnot_si128(lanes(renewed & known), _mm_loadu_si128(at));
+        _mm_storeu_si128(at, _mm_max_epu16(kept, _mm_and_si128(from, lanes(known))));
+    }
+#endif
+    for (; c < count; ++c) {
+        if (!(known >> c & 1)) continue;
+        if (renewed >> c & 1 || now[c] > bound[c]) bound[c] = now[c];
+    }
+}
+
 PARTITA_INLINE BoundTest test_few_bounds(const std::uint16_t* lower, const std::uint16_t* by,
                                          std::size_t count, std::uint16_t threshold) {
     BoundTest out{0, 65535};

@@ -95,6 +95,14 @@ def test_bounds_for_any_shape(walk, dtype, k, d):
     walk(rows, path, geometry=d < 20, parts=1 + k % 3)
 
 
+@pytest.mark.parametrize("most", [1, 3, 32])
+def test_more_candidates_than_a_panel_stores(walk, most):
+    rng = np.random.default_rng(most)
+    rows = rng.normal(size=(150, 5)).astype(np.float32)
+    close = 1 + 1e-4 * rng.normal(size=(300, 5))  # closer than bytes tell
+    walk(rows, wander(close, np.zeros(5), 5, 3, 1e-4), most=most)
+
+
 @pytest.mark.parametrize("steps", [63, 127])
 def test_rows_that_bytes_place_as_wrongly_as_they_can(walk, steps):
     """Every feature half a step from its code, in the direction of one of the centers."""

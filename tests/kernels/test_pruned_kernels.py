@@ -108,6 +108,15 @@ def test_bounds_for_any_shape(walk, dtype, k, d):
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("most", [1, 3, 32])
+def test_more_candidates_than_a_panel_stores(walk, dtype, most):
+    rng = np.random.default_rng(most)
+    rows = rng.normal(size=(150, 5)).astype(dtype)
+    close = 3 + 1e-9 * rng.normal(size=(300, 5))  # closer than float32 scores tell
+    walk(rows, wander(close, np.zeros(5), 5, 3, 1e-9), most=most, geometry=False)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("length", [1, 4, 9])
 def test_a_prefix_as_the_filter(walk, dtype, length):
     rng = np.random.default_rng(length)

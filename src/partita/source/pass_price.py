@@ -31,7 +31,7 @@ AVX512 = PassPrices(
     pair=(0.07, 0.0125),
     plain_row=(3.0, 0.3),
     byte_pair=(0.14, 0.0033),
-    byte_row=(8.4, 0.03),
+    byte_row=(8.4, 0.05),
     byte_candidate=(20.0, 0.33),
     scan_pair=(0.34, 0.0125),
 )
@@ -39,7 +39,7 @@ AVX2 = PassPrices(
     pair=(0.17, 0.0216),
     plain_row=(3.0, 0.3),
     byte_pair=(0.42, 0.0105),
-    byte_row=(8.4, 0.03),
+    byte_row=(8.4, 0.05),
     byte_candidate=(20.0, 0.6),
     scan_pair=(0.5, 0.0216),
 )

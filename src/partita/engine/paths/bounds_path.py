@@ -21,6 +21,7 @@ from partita.engine.paths.bytes_path import byte_memory, stays_narrow
 from partita.engine.paths.center_groups import CENTERS_PER_TILE, MAX_GROUPS, CenterGroups
 from partita.engine.paths.path import (
     MAX_SETTLING_PASSES,
+    BoundScales,
     Path,
     PathKind,
     PathPass,
@@ -120,7 +121,8 @@ class BoundsPath:
         first, joined = bounds.fresh, self._label_newcomers(centers, sums)
         counts = self._scan(centers, sums)
         n, k, d = source.n, len(centers.values), source.d
-        done = PathPass(counts.moved + joined, counts.scanned / (n * k))
+        scales = BoundScales(self.name, bounds.groups, bounds.quantum)
+        done = PathPass(counts.moved + joined, counts.scanned / (n * k), scales=scales)
         if first:  # it costs more than those that follow
             return done
         scanned_features = d if bounds.prefix is None else bounds.prefix.length + 1
@@ -208,7 +210,7 @@ NO_QUANTUM = PathPlan("plain", "no quantum fits the distances and the extent of 
 
 def start_bounds(start: PathStart, prefix: PrefixFilter | None = None) -> Path | PathPlan:
     """Make bounds for all rows, or for those of a trial."""
-    known = _bounds_before(start)
+    known = _known_scales(start)
     quantum = quantum_for(start) if known is None else known.quantum
     if quantum is None:
         return NO_QUANTUM
@@ -226,12 +228,12 @@ def start_bounds(start: PathStart, prefix: PrefixFilter | None = None) -> Path |
     return BoundsPath(source, labels, bounds, start.plan.path)
 
 
-def _bounds_before(start: PathStart) -> RowBounds | None:
-    """Return the bounds of a trial of this path, whose groups and quantum still serve."""
-    trial = start.trial
-    if not isinstance(trial, BoundsPath) or trial.name != start.plan.path:
+def _known_scales(start: PathStart) -> BoundScales | None:
+    """Return the scales of a trial of this path, if they still serve."""
+    scales = start.scales
+    if scales is None or scales.path != start.plan.path:
         return None
-    return trial.bounds if len(trial.bounds.groups.members) == start.k else None
+    return scales if len(scales.groups.members) == start.k else None
 
 
 def _groups(start: PathStart) -> CenterGroups:

@@ -34,7 +34,7 @@ from partita.source.pass_price import passes_before_bytes, plain_cost, recheck_c
 from partita.source.protocol import PrunableRows
 from partita.source.scoring import packed_bytes
 
-SORTING_NS = 60.0, 2.0  # of a row: once, and per feature
+SORTING_NS = 40.0, 0.7  # of a row: once, and per feature
 REGRET_SHARE = 0.2  # of a pass over groups of centers: what a better order is taken to save
 MIN_GROUPED_WORK = 3000  # centers × (features + 16): with less, one bound for all centers is better
 MAX_OPEN_SHARE = 0.8  # of rows: sorting helps if fewer are open

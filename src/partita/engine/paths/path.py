@@ -14,6 +14,7 @@ import numpy as np
 
 from partita._common.array_types import Ints
 from partita.centers import Centers
+from partita.engine.paths.center_groups import CenterGroups
 from partita.moments import Moments
 from partita.source.protocol import PrunableRows
 
@@ -26,6 +27,15 @@ ROWS_PER_SETTLING_PASS = 40_000  # on fewer rows, preparing centers for a trial 
 
 
 @dataclass(frozen=True, slots=True)
+class BoundScales:
+    """Groups and quantum of the bounds of a trial; they serve all rows, and later trials."""
+
+    path: str
+    groups: CenterGroups
+    quantum: float
+
+
+@dataclass(frozen=True, slots=True)
 class PathPass:
     """One pass over all rows; costs in nanoseconds of one core, 0 if later passes will differ."""
 
@@ -35,6 +45,7 @@ class PathPass:
     fixed_cost: float = 0.0
     candidates: float = 0.0  # centers that a filter left a row, on average
     recheck_cost: float = 0.0  # the part of `row_cost` that float32 scores leave to float64
+    scales: BoundScales | None = None  # of a pass by bounds
 
 
 class Path(Protocol):
@@ -100,7 +111,7 @@ class PathStart:
     labels: Ints  # (n,) of the last pass
     before: Centers | None  # centers of the last pass
     rows: Ints | None = None  # for a trial: the path is for these rows only
-    trial: Path | None = None  # the trial that led to this path, or one that did not pay
+    scales: BoundScales | None = None  # of the last trial, whether it paid or not
     has_bytes: bool = False  # passes over bytes are in use, or will be
 
     @property

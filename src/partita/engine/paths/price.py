@@ -17,8 +17,9 @@ READ_BOUNDS_NS = 5.4  # per row
 MEASURE_NS = 20.0, 0.75  # for a row's distance to its own center
 OPEN_ROW_NS = 36.0  # for a row that is compared with other centers
 CANDIDATE_NS = 1.4  # of a pair that the filter left, per feature
-MEASURE_BYTES_NS = 25.0, 0.1  # for a bound of a row's distance to its own center, in bytes
-GATHER_BYTES_NS = 40.0, 0.15  # for a row that is gathered, in bytes
+MEASURE_BYTES_NS = 30.0, 0.03  # for a bound of a row's distance to its own center, in bytes
+GATHER_BYTES_NS = 90.0, 0.1  # for a row that is gathered, in bytes
+OWN_TOO = 1.5  # of a candidate: its row is measured to its own center, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ def byte_bounded_cost(counts: PrunedCounts, n: int, d: int) -> float:
         + counts.measured * (MEASURE_BYTES_NS[0] + MEASURE_BYTES_NS[1] * d)
         + counts.open_rows * (GATHER_BYTES_NS[0] + GATHER_BYTES_NS[1] * d)
         + counts.scanned * (pair[0] + pair[1] * d)
-        + counts.candidates * 2 * (own[0] + own[1] * d)
+        + counts.candidates * OWN_TOO * (own[0] + own[1] * d)
     )
 
 

@@ -16,6 +16,7 @@ from partita.engine.paths.path import (
     MAX_MOVED_SHARE,
     MAX_PATIENCE_PASSES,
     ROWS_PER_SETTLING_PASS,
+    BoundScales,
     Path,
     PathCache,
     PathKind,
@@ -49,7 +50,7 @@ class PassScheduler:
         self._path = self._unpruned(np.full(source.n, -1, np.int32))
         self.notes = [str(plan)]  # which paths were planned, and why
         self._trial: Path | None = None  # the planned path on a few rows
-        self._failed_trial: Path | None = None  # the last one that did not pay
+        self._scales: BoundScales | None = None  # of the last trial
         self._wait = min(plan.wait, self._max_patience)  # passes until the next trial
         self._patience = 1
         self._all_labelled = False
@@ -147,8 +148,7 @@ class PassScheduler:
         assert source is not None
         return PathStart(
             source, self._plan, self._cache, centers, self.labels, self._before, rows,
-            self._trial or self._failed_trial,
-            has_bytes=self._bytes_after is not None,
+            self._scales, has_bytes=self._bytes_after is not None,
         )  # fmt: skip
 
     def _trial_pays(self, kind: PathKind, centers: Centers) -> bool:
@@ -162,8 +162,7 @@ class PassScheduler:
             if isinstance(made, PathPlan):
                 self._turn_to(made)
             else:
-                made.assign(centers, None)
-                self._trial = made
+                self._trial, self._scales = made, made.assign(centers, None).scales
             return False
         done, trial_rows = self._trial.assign(centers, None), len(self._trial.labels)
         scaled = replace(done, row_cost=done.row_cost * (n / trial_rows))
@@ -203,7 +202,7 @@ class PassScheduler:
 
     def _be_patient(self, cost_share: float) -> None:
         """Try again after a while, which is longer the more the path costs."""
-        self._trial, self._failed_trial = None, self._trial or self._failed_trial
+        self._trial = None
         self._wait = min(self._max_patience, math.ceil(self._patience * cost_share))
         self._patience = min(2 * self._patience, self._max_patience)
 
@@ -247,7 +246,7 @@ class PassScheduler:
         """Go on with more rows, the present ones first, by a plan for them."""
         self._source, self._memory, self._bytes_after = source, plan.spare, plan.bytes_after
         self._cache, self._byte_cost = PathCache(), 0.0
-        self._trial = self._failed_trial = None
+        self._trial = self._scales = None
         rows = source.prunable_rows
         if rows is not None and self._fits(source, plan) and self._path.grow(rows):
             return
