@@ -26,7 +26,9 @@ FITTED = (
     "cluster_centers_", "labels_", "inertia_", "n_iter_", "medoid_indices_", "objective_interval_",
     "start_", "best_k", "diagonal_shift_", "n_swaps_",
 )  # fmt: skip
-PATHS = ("lloyd", "plain", "blocks", "hamerly", "yinyang", "prefix", "bytes", "panels")
+PATHS = (
+    "lloyd", "plain", "blocks", "neighbours", "panels", "hamerly", "yinyang", "prefix", "bytes",
+)  # fmt: skip
 INITS = ("k-means++", "k-means||", "mini-batch", "random", "box", "random-partition")
 
 

@@ -36,6 +36,7 @@ void pack_rows(const Packed<Codebook<float>>& packed, const Matrix<R>& rows,
         std::max<std::size_t>(1, rows_per_part(executor, rows.shape(0)) / width);
     parallel_for(executor, labelled.state.panels(), step, use.assign_single_scratch(rows.shape(1)),
                  [&](std::size_t first, std::size_t last, unsigned char* memory) {
+                     for (std::size_t p = first; p < last; ++p) labelled.state.drop_bounds(p);
                      use.keep_in_order(packed.book.view(), rows_of(rows),
                                        labelled.state.order() + first * width, last - first,
                                        labelled.panels.view(first * width).data,
@@ -61,7 +62,7 @@ PanelsByLabel* pack_neighbours(const Packed<Codebook<float>>& packed, Matrix<R> 
     for (std::size_t i = 0; i < n; ++i)
         away[i] =
             static_cast<float>(std::sqrt(square.data()[i]) * static_cast<double>(book.fast_scale));
-    NeighbourRows state(book, n, width);
+    NeighbourRows state(book, n, width, packed.use->lower_bounds);
     auto labelled = std::make_unique<PanelsByLabel>(PanelsByLabel{
         {KeptPanels(book, state.places(), width), packed.use}, std::move(state), false});
     labelled->state.arrange(labels.data(), away.data());
@@ -92,12 +93,14 @@ void follow(PanelsByLabel& labelled, const Packed<Codebook<float>>& packed, bool
     labelled.has_gaps = with_gaps;
     if (!with_gaps) return;
     const Executor executor(book.k * book.d < kSerialCenterValues ? nullptr : crew);
-    const std::size_t width = labelled.panels.width(), panels = (book.k + width - 1) / width;
+    const std::size_t width = packed.use->single.panel_width;
+    const std::size_t panels = (book.k + width - 1) / width;
     parallel_for(executor, panels, 1, packed.use->gaps_scratch(book.d),
                  [&](std::size_t first, std::size_t last, unsigned char* memory) {
                      for (std::size_t p = first; p < last; ++p)
-                         packed.use->center_gaps(book, state.centers(), p * width, state.gap(),
-                                                 gap_stride(book.k), memory);
+                         packed.use->center_gaps(book, state.centers(), state.center_stride(),
+                                                 p * width, state.gap(), gap_stride(book.k),
+                                                 memory);
                  });
 }
 

@@ -135,9 +135,10 @@ struct KernelTable {
     void (*summarise)(const SumView&, double, std::size_t, std::size_t, const double*, double*,
                       double*, double*, double*);
     void (*square_norms)(const double*, std::size_t, std::size_t, double*);
+    void (*lower_bounds)(float*, const float*, float, std::size_t);
     std::size_t (*gaps_scratch)(std::size_t d);
-    void (*center_gaps)(const BookView<float>&, const float*, std::size_t, float*, std::size_t,
-                        unsigned char*);
+    void (*center_gaps)(const BookView<float>&, const float*, std::size_t, std::size_t, float*,
+                        std::size_t, unsigned char*);
     void (*exponentials)(double*, std::size_t);
     void (*exponentials_less_one)(double*, std::size_t);
     void (*gower_columns)(const double*, const MixedFeatures&, std::size_t, const double*,

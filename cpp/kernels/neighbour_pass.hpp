@@ -19,6 +19,7 @@
 // skips the panel.
 #pragma once
 
+#include "list_tile.hpp"
 #include "panel_margins.hpp"
 
 namespace partita::PARTITA_ISA {
@@ -28,7 +29,8 @@ constexpr float kGapRounding = 0x1p-17f;  // far more than the rounding of sums 
 template <class R>
 struct NeighbourScratch : Scratch<float, R> {
     std::int32_t* list;  // (k + a vector) centers to compare a panel with
-    float* least;        // (k + a vector) for each the least that its scores exceed the own ones by
+    float* travel;       // (k + a vector) of each, what it moved itself
+    float* least;        // (k + a vector) of each, the least that its scores exceed the own ones by
     float* own_score;    // (kPanelWidth) of the own center
 
     static std::size_t bytes(std::size_t k, std::size_t d) {
@@ -38,6 +40,7 @@ struct NeighbourScratch : Scratch<float, R> {
         : Scratch<float, R>(memory, d) {
         ScratchArena arena(memory, this->used);
         list = arena.take<std::int32_t>(gap_stride(k) + 16);
+        travel = arena.take<float>(gap_stride(k) + 16);
         least = arena.take<float>(gap_stride(k) + 16);
         own_score = arena.take<float>(kPanelWidth<float>);
         this->used = arena.used();
@@ -83,45 +86,67 @@ private:
         if (by_gap) raise_bounds(p, a, far);
         const std::size_t listed = list_open(p, a);
         if (listed == 0) {
-            view_.panel_until[p] = lowered(view_.travel[a] + rest_);
+            view_.panel_until[p] = lowered(view_.travel[a] + S::lowest(rest_));
             return;
         }
         if (!by_gap) far = measure(p, a);
         const std::size_t panel_size = W * (book_.d + 1);
-        const std::size_t tiles = (listed + kTileRows - 1) / kTileRows;
-        Prefetcher fetch(view_.data + next * panel_size, next == p ? 0 : panel_size, tiles);
-        for (std::size_t q = 0, at = 0; q < tiles; ++q) {
+        Prefetcher fetch(view_.data + next * panel_size, next == p ? 0 : panel_size,
+                         (listed + kListCenters - 1) / kListCenters);
+        const PanelErrors error(book_, s_.norm, a);
+        bool keeps = !(error.norm < static_cast<float>(kMaxFastNorm));
+        auto compare_with = [&]<std::size_t Count>(std::size_t at) {
             fetch.step();
-            const std::size_t size = listed / tiles + (q < listed % tiles);
-            tile_of_list_of<float>(static_cast<int>(size))(
-                view_.data + p * panel_size, view_.centers, book_.start, book_.depth, s_.list + at,
-                s_.own_score, s_.best, s_.second, s_.nearest, s_.least + at);
-            at += size;
-        }
+            keeps |= tile_of_list<float, Count>(view_.data + p * panel_size, view_.centers,
+                                                view_.start, book_.depth, view_.center_stride,
+                                                s_.list + at, s_.own_score, error.enough, s_.best,
+                                                s_.second, s_.nearest, s_.least + at);
+        };
+        std::size_t at = 0;
+        for (; at + kFewCenters < listed; at += kListCenters)
+            compare_with.template operator()<kListCenters>(at);
+        if (at < listed) compare_with.template operator()<kFewCenters>(at);
+        set_bounds(p, a, far, error, listed);
         counts_.pairs += static_cast<std::int64_t>((listed + 1) * W);
         counts_.rows += static_cast<std::int64_t>(W);
-        set_bounds(p, a, far, listed);
-        settle(p, a);
+        view_.panel_until[p] = lowered(view_.travel[a] + S::lowest(rest_));
+        if (keeps) settle(p, a);
     }
+
+    // Errors of scores with the rows of a panel; scores are off by up to 2E: see panel_margins.hpp.
+    struct PanelErrors {
+        float norm = 0;  // the largest of the rows
+        float own;       // E of the own center
+        float enough;    // a score that exceeds the own one by more is not of the nearest
+        PanelErrors(const BookView<float>& book, const float* norms, std::size_t a) {
+            for (std::size_t r = 0; r < W; ++r) norm = norms[r] > norm ? norms[r] : norm;
+            own = norm * book.slope[a] + book.slack[a] + norm * norm * book.own_error;
+            // far more than the rounding of this, and of the same in is_settled() and label_rows()
+            enough = norm < static_cast<float>(kMaxFastNorm) ? 2 * own * (1 + kGapRounding)
+                                                             : __builtin_inff();
+        }
+    };
 
     // Scores of the own center; returns the distance of the farthest row, from above.
     float measure(std::size_t p, std::size_t a) {
         float* panel = view_.data + p * W * (book_.d + 1);
         set_norms(book_, view_.square + p * W, panel, s_.norm);
-        for (std::size_t r = 0; r < W; ++r) {
-            s_.best[r] = s_.second[r] = __builtin_inff();
-            s_.nearest[r] = static_cast<std::int32_t>(a);
+        const float* center = view_.centers + a * view_.center_stride;
+        for (std::size_t v = 0; v < W; v += S::width) {
+            S::Reg score = S::set1(book_.start[a]);
+            for (std::size_t t = 0; t < book_.depth; ++t)
+                score = S::fnmadd(S::set1(center[t]), S::load(panel + t * W + v), score);
+            S::store(s_.own_score + v, score);
+            S::store(s_.best + v, score);
+            S::store(s_.second + v, S::set1(__builtin_inff()));
+            S::store_int(s_.nearest + v, S::set1_int(static_cast<std::int32_t>(a)));
         }
-        tile<float, 1>(panel, view_.centers + a * book_.depth, book_.start + a, book_.depth,
-                       static_cast<std::int64_t>(a), s_.best, s_.second, s_.nearest);
-        __builtin_memcpy(s_.own_score, s_.best, W * sizeof(float));
         margins_.begin(book_, s_, view_.square + p * W);
-        float* away = view_.away + p * W;
         S::Reg nearer = S::set1(0);  // −u
         for (std::size_t v = 0; v < W; v += S::width) {
-            const S::Reg u = S::load(margins_.nearest() + v);
-            S::store(away + v, u);
-            nearer = S::min(nearer, S::sub(S::set1(0), u));
+            const S::Reg away = S::load(margins_.nearest() + v);
+            S::store(view_.away + p * W + v, away);
+            nearer = S::min(nearer, S::sub(S::set1(0), away));
         }
         return -S::lowest(nearer);
     }
@@ -141,54 +166,62 @@ private:
         }
     }
 
-    // Lists the centers whose bounds for panel p do not hold; keeps the least that is left of the
-    // others.
+    // Lists the centers whose bounds for panel p do not hold, and the one far away to fill a tile; keeps
+    // the least that is left of the others.
     std::size_t list_open(std::size_t p, std::size_t a) {
         const float* until = view_.until + p * view_.stride;
         const S::Reg own = S::set1(view_.own[a] + view_.blur), none = S::set1(0);
-        S::Reg rest = S::set1(__builtin_inff());
+        rest_ = S::set1(__builtin_inff());
         std::size_t listed = 0;
         for (std::size_t j = 0; j < view_.stride; j += S::width) {
-            const S::Reg left = S::sub(S::load(until + j), S::add(own, S::load(view_.own + j)));
+            const S::Reg travel = S::load(view_.own + j);
+            const S::Reg left = S::sub(S::load(until + j), S::add(own, travel));
             const S::Mask holds = S::less(none, left);
-            rest = S::min_where(holds, rest, left);
+            rest_ = S::min_where(holds, rest_, left);
             const std::uint32_t bits = ~S::bits(holds) & first_bits(S::width);
             if (!bits) continue;
             compress_numbers(static_cast<std::int32_t>(j), bits, s_.list + listed);
+            compress(view_.own + j, bits, s_.travel + listed);
             listed += static_cast<std::size_t>(__builtin_popcount(bits));
         }
-        rest_ = S::lowest(rest);
+        for (std::size_t e = listed; e < listed + S::width; ++e) {
+            s_.list[e] = static_cast<std::int32_t>(book_.k);
+            s_.travel[e] = 0;
+        }
         return listed;
     }
 
     // Sets the bounds of panel p to the listed centers by their scores.
-    void set_bounds(std::size_t p, std::size_t a, float far, std::size_t listed) {
-        float norm = 0;
-        for (std::size_t r = 0; r < W; ++r) norm = s_.norm[r] > norm ? s_.norm[r] : norm;
-        // scores are off by up to 2E each: see panel_margins.hpp
-        auto error_of = [&](std::size_t j) {
-            return norm * book_.slope[j] + book_.slack[j] + norm * norm * book_.own_error;
-        };
-        const float own_error = error_of(a);
-        for (std::size_t e = 0; e < listed; ++e)
-            s_.least[e] -= 4 * (own_error + error_of(static_cast<std::size_t>(s_.list[e])));
-        const S::Reg none = S::set1(0);
-        const S::Reg u = S::set1(far * (1 + kGapRounding)), square = S::set1(far * far);
-        for (std::size_t e = 0; e < listed; e += S::width) {
-            const S::Reg gain = S::load(s_.least + e);
-            const S::Reg far_square = S::max(S::add(square, S::add(gain, gain)), none);  // NaN: 0
-            const S::Reg margin = S::sub(S::mul(S::sqrt(far_square), S::set1(1 - kGapRounding)), u);
-            S::store(s_.least + e, margin);
-        }
+    void set_bounds(std::size_t p, std::size_t a, float far, const PanelErrors& error,
+                    std::size_t listed) {
+        alignas(64) float bounds[S::width];
+        const S::Reg none = S::set1(0), own = S::set1(view_.own[a]), square = S::set1(far * far);
+        const S::Reg u = S::set1(far * (1 + kGapRounding)), down = S::set1(1 - kGapRounding);
+        const S::Reg shared = S::set1(error.own + error.norm * error.norm * book_.own_error);
         float* until = view_.until + p * view_.stride;
-        for (std::size_t e = 0; e < listed; ++e) {
-            const std::size_t j = static_cast<std::size_t>(s_.list[e]);
-            // NaN: none
-            const float margin = s_.least[e] > 0 ? s_.least[e] : -__builtin_inff();
-            until[j] = lowered(view_.own[a] + view_.own[j] + margin);
-            rest_ = margin < rest_ ? margin : rest_;
+        for (std::size_t at = 0; at < listed; at += S::width) {
+            const std::size_t count = listed - at < S::width ? listed - at : S::width;
+            const S::Reg errors = S::add(shared, errors_of_list(error.norm, at, count));
+            const S::Reg gain = S::sub(S::load(s_.least + at), S::mul(S::set1(4), errors));
+            // NaN: 0, and a bound of no more than the present travel does not hold
+            const S::Reg far_square = S::max(S::add(square, S::add(gain, gain)), none);
+            const S::Reg margin = S::max(S::sub(S::mul(S::sqrt(far_square), down), u), none);
+            rest_ = S::min(rest_, margin);
+            const S::Reg bound = S::add(S::add(own, S::load(s_.travel + at)), margin);
+            S::store(bounds, S::sub(bound, S::mul(bound, S::set1(kTravelRounding))));
+            for (std::size_t e = 0; e < count; ++e) until[s_.list[at + e]] = bounds[e];
         }
-        view_.panel_until[p] = lowered(view_.travel[a] + rest_);
+    }
+
+    // Errors E of a vector of listed centers, but for the part that is the same for all.
+    S::Reg errors_of_list(float norm, std::size_t at, std::size_t count) const {
+        if (book_.depth == book_.d) return S::set1(norm * book_.max_slope + book_.max_slack);
+        alignas(64) float error[S::width] = {};
+        for (std::size_t e = 0; e < count; ++e) {
+            const std::size_t j = static_cast<std::size_t>(s_.list[at + e]);
+            error[e] = norm * book_.slope[j] + book_.slack[j];
+        }
+        return S::load(error);
     }
 
     // Labels the rows of panel p by the scores.
@@ -263,7 +296,7 @@ private:
     NeighbourScratch<R> s_;
     RowAccumulator<R> accumulator_;
     PanelMargins margins_;
-    float rest_ = 0;  // what is left of the margins of the present panel to other centers
+    S::Reg rest_;  // what is left of the margins of the present panel to other centers
     RecheckPanel<float> open_;
     std::size_t panel_[W];  // of the rows in open_
     Move moved_[kMaxWaiting];
@@ -277,6 +310,18 @@ NeighbourCounts assign_neighbours(const BookView<float>& book, const Rows<R>& ro
                                   const NeighbourView& view, std::size_t first, std::size_t last,
                                   std::int32_t* label, const SumView* sums, unsigned char* memory) {
     return NeighbourPass<R>(book, rows, view, label, sums, memory).run(first, last);
+}
+
+// Lowers bounds (stride) of a panel to those of a row from another, whose own center moved `way` more
+// or less. Where they are NaN, they stay as they are.
+inline void lower_bounds(float* until, const float* theirs, float way, std::size_t stride) {
+    using S = Simd<float>;
+    for (std::size_t j = 0; j < stride; j += S::width) {
+        const S::Reg bound = S::add(S::load(theirs + j), S::set1(way));
+        const S::Reg size = S::max(bound, S::sub(S::set1(0), bound));
+        const S::Reg low = S::sub(bound, S::mul(size, S::set1(4 * kTravelRounding)));
+        S::store(until + j, S::min(low, S::load(until + j)));
+    }
 }
 
 // Memory of center_gaps.
@@ -299,14 +344,15 @@ struct GapScratch {
 // Sets columns first … first + kPanelWidth − 1 of gap, (k, stride): the distances between those
 // centers and all others, from below; infinity for a center to itself. Centers are compared
 // as rows are: see panel_margins.hpp for the error of their scores.
-inline void center_gaps(const BookView<float>& book, const float* centers, std::size_t first,
-                        float* gap, std::size_t stride, unsigned char* memory) {
+inline void center_gaps(const BookView<float>& book, const float* centers,
+                        std::size_t center_stride, std::size_t first, float* gap,
+                        std::size_t stride, unsigned char* memory) {
     using S = Simd<float>;
     constexpr std::size_t W = kPanelWidth<float>;
     const GapScratch s(memory, book.d);
     const std::size_t rows = book.k - first < W ? book.k - first : W;
     for (std::size_t r = 0; r < W; ++r) {
-        const float* c = centers + (first + (r < rows ? r : 0)) * book.depth;
+        const float* c = centers + (first + (r < rows ? r : 0)) * center_stride;
         float square = 0;
         for (std::size_t t = 0; t < book.d; ++t) {
             s.panel[t * W + r] = c[t];

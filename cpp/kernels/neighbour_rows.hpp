@@ -10,15 +10,20 @@ namespace partita {
 
 class NeighbourRows {
 public:
+    using Lower = void(float*, const float*, float, std::size_t);  // lower_bounds()
+
     // Panels for n rows of k labels. Nothing is packed yet.
-    NeighbourRows(const BookView<float>& book, std::size_t n, std::size_t width)
+    NeighbourRows(const BookView<float>& book, std::size_t n, std::size_t width, Lower* lower)
         : n_(n), k_(book.k), width_(width), stride_(gap_stride(book.k)),
           panels_(most_panels(n, book.k, width)), order_(panels_ * width, -1), label_(panels_, -1),
           hole_(k_, -1), changed_(panels_, kUnchanged), panel_until_(panels_, kNever),
           away_(make_aligned<float>(order_.size())), until_(make_aligned<float>(panels_ * stride_)),
           gap_(make_aligned<float>(k_ * stride_)), own_(make_aligned<float>(stride_)),
-          way_(std::vector<std::int32_t>(k_, 0), 1) {
+          center_stride_((book.d + 1 + 15) / 16 * 16),
+          centers_(make_aligned<float>((k_ + 1) * center_stride_)), start_(k_ + 1),
+          way_(std::vector<std::int32_t>(k_, 0), 1), lower_(lower) {
         std::fill_n(own_.get(), stride_, 0.0f);
+        std::fill_n(centers_.get(), (k_ + 1) * center_stride_, 0.0f);
         std::fill_n(gap_.get(), k_ * stride_, std::numeric_limits<float>::infinity());
     }
 
@@ -34,8 +39,18 @@ public:
     std::size_t places() const { return order_.size(); }  // rows of all panels, if they were full
     const std::int32_t* order() const { return order_.data(); }
 
+    // Forgets the bounds of a panel; that to its own center always holds.
+    void drop_bounds(std::size_t p) {
+        float* until = &until_[p * stride_];
+        std::fill_n(until, k_, kNever);
+        std::fill(until + k_, until + stride_, std::numeric_limits<float>::infinity());
+        if (label_[p] >= 0) until[label_[p]] = std::numeric_limits<float>::infinity();
+        panel_until_[p] = kNever;
+    }
+
     // Puts the rows in order of their labels, those of one label by their distance to its center,
-    // as it was when a pass last compared them. They must be packed anew.
+    // as it was when a pass last compared them. They must be packed anew, and drop_bounds() called for
+    // every panel.
     void sort(const std::int32_t* labels) {
         std::vector<float> away(n_);
         for (std::size_t place = 0; place < used_ * width_; ++place)
@@ -64,7 +79,6 @@ public:
             order_[place] = static_cast<std::int32_t>(i);
             away_[place] = away[i];
         }
-        for (std::size_t p = 0; p < used_; ++p) drop_bounds(p);
         std::fill(changed_.begin(), changed_.end(), kUnchanged);
     }
 
@@ -78,13 +92,14 @@ public:
             travel_[j] = static_cast<float>(way_.total()[j] * scale) * (1 + 0x1p-22f);
             own_[j] = static_cast<float>(way_.own()[j] * scale) * (1 + 0x1p-22f);
         }
-        centers_.resize(k_ * book.depth);
+        std::copy_n(book.start, k_, start_.begin());
+        start_[k_] = std::numeric_limits<float>::infinity();
         for (std::size_t q = 0; q < book.tiles; ++q) {
             const std::size_t first = book.first[q], size = book.first[q + 1] - first;
             const float* tile = book.packed + first * book.depth;
             for (std::size_t r = 0; r < size; ++r)
                 for (std::size_t t = 0; t < book.depth; ++t)
-                    centers_[(first + r) * book.depth + t] = tile[t * size + r];
+                    centers_[(first + r) * center_stride_ + t] = tile[t * size + r];
         }
         double origin = 0;
         for (std::size_t t = 0; t < book.d; ++t) {
@@ -93,27 +108,19 @@ public:
         }
         blur_ = static_cast<float>(margin_error(book.d) * std::sqrt(origin)) * (1 + 0x1p-22f);
     }
-    const float* centers() const { return centers_.data(); }
+    const float* centers() const { return centers_.get(); }
+    std::size_t center_stride() const { return center_stride_; }
     float* gap() { return gap_.get(); }
     bool follows(const BookView<float>& book) const { return way_.is_at(book.exact); }
 
     // With the rows of these panels, and with the distances between centers if they are set.
     NeighbourView view(const KeptPanels& kept, bool with_gaps) {
         const PanelView<float> packed = kept.view(0);
-        return {packed.data,
-                packed.square,
-                order_.data(),
-                label_.data(),
-                away_.get(),
-                until_.get(),
-                panel_until_.data(),
-                changed_.data(),
-                centers_.data(),
-                with_gaps ? gap_.get() : nullptr,
-                stride_,
-                travel_.data(),
-                own_.get(),
-                blur_};
+        return {
+            packed.data,    packed.square,  order_.data(),       label_.data(),
+            away_.get(),    until_.get(),   panel_until_.data(), changed_.data(),
+            centers_.get(), start_.data(),  center_stride_,      with_gaps ? gap_.get() : nullptr,
+            stride_,        travel_.data(), own_.get(),          blur_};
     }
 
     // Moves the rows whose labels changed to panels of these; false if there is no room left, and
@@ -220,24 +227,13 @@ private:
         const std::size_t now = static_cast<std::size_t>(label_[to]);
         const float *theirs = &until_[from * stride_], way = own_[now] - own_[old];
         float* until = &until_[to * stride_];
-        const bool certain = changed_[from] == kMoved;
-        for (std::size_t j = 0; j < k_; ++j) {
-            const float bound = certain ? theirs[j] + way : kNever;
-            const float size = bound < 0 ? -bound : bound;
-            until[j] = std::min(until[j], bound - 4 * size * kTravelRounding);
-        }
+        if (changed_[from] == kMoved)
+            lower_(until, theirs, way, stride_);
+        else
+            std::fill_n(until, k_, kNever);
         until[old] = kNever;
         until[now] = std::numeric_limits<float>::infinity();
         panel_until_[to] = kNever;
-    }
-
-    // Forgets the bounds of a panel; that to its own center always holds.
-    void drop_bounds(std::size_t p) {
-        float* until = &until_[p * stride_];
-        std::fill_n(until, k_, kNever);
-        std::fill(until + k_, until + stride_, std::numeric_limits<float>::infinity());
-        if (label_[p] >= 0) until[label_[p]] = std::numeric_limits<float>::infinity();
-        panel_until_[p] = kNever;
     }
 
     // Fills the places of a panel whose rows moved away by copies of a row that did not.
@@ -261,9 +257,13 @@ private:
     std::vector<std::int32_t> order_, label_;
     std::vector<std::int32_t> hole_;  // of each label a panel that may have room; −1: none
     std::vector<unsigned char> changed_;
-    std::vector<float> panel_until_, travel_, centers_;
+    std::vector<float> panel_until_, travel_;
     Aligned<float> away_, until_, gap_, own_;
+    std::size_t center_stride_;  // whole vectors of every instruction set
+    Aligned<float> centers_;
+    std::vector<float> start_;
     CenterTravel way_;
+    Lower* lower_;
     float blur_ = 0;
 };
 

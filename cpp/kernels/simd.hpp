@@ -114,6 +114,25 @@ struct Simd<float> {
     }
     static PARTITA_INLINE Reg sqrt(Reg a) { return _mm512_sqrt_ps(a); }
     static PARTITA_INLINE float lowest(Reg a) { return _mm512_reduce_min_ps(a); }
+    // The lowest lane of each of R vectors, in their order; R: 4 or 8. The other lanes repeat them.
+    template <std::size_t R>
+    static PARTITA_INLINE Reg lowest_of_each(const Reg (&v)[R]) {
+        Reg x[R / 4];
+#pragma GCC unroll 2
+        for (std::size_t i = 0; i < R / 4; ++i) {  // four vectors, folded within 128 bits
+            const __m512d a = _mm512_castps_pd(min(_mm512_unpacklo_ps(v[4 * i], v[4 * i + 1]),
+                                                   _mm512_unpackhi_ps(v[4 * i], v[4 * i + 1])));
+            const __m512d b = _mm512_castps_pd(min(_mm512_unpacklo_ps(v[4 * i + 2], v[4 * i + 3]),
+                                                   _mm512_unpackhi_ps(v[4 * i + 2], v[4 * i + 3])));
+            x[i] = min(_mm512_castpd_ps(_mm512_unpacklo_pd(a, b)),
+                       _mm512_castpd_ps(_mm512_unpackhi_pd(a, b)));
+        }
+        auto fold = [](Reg a, Reg b) {
+            return min(_mm512_shuffle_f32x4(a, b, 0x88), _mm512_shuffle_f32x4(a, b, 0xdd));
+        };
+        const Reg half = fold(x[0], x[R / 4 - 1]);
+        return fold(half, half);
+    }
     static PARTITA_INLINE Reg min(Reg a, Reg b) { return _mm512_min_ps(a, b); }
     static PARTITA_INLINE Reg max(Reg a, Reg b) { return _mm512_max_ps(a, b); }
     static PARTITA_INLINE Mask less(Reg a, Reg b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
@@ -227,6 +246,22 @@ struct Simd<float> {
         __m128 low = _mm_min_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
         low = _mm_min_ps(low, _mm_movehl_ps(low, low));
         return _mm_cvtss_f32(_mm_min_ss(low, _mm_movehdup_ps(low)));
+    }
+    template <std::size_t R>
+    static PARTITA_INLINE Reg lowest_of_each(const Reg (&v)[R]) {
+        Reg x[R / 4];
+#pragma GCC unroll 2
+        for (std::size_t i = 0; i < R / 4; ++i) {
+            const __m256d a = _mm256_castps_pd(min(_mm256_unpacklo_ps(v[4 * i], v[4 * i + 1]),
+                                                   _mm256_unpackhi_ps(v[4 * i], v[4 * i + 1])));
+            const __m256d b = _mm256_castps_pd(min(_mm256_unpacklo_ps(v[4 * i + 2], v[4 * i + 3]),
+                                                   _mm256_unpackhi_ps(v[4 * i + 2], v[4 * i + 3])));
+            x[i] = min(_mm256_castpd_ps(_mm256_unpacklo_pd(a, b)),
+                       _mm256_castpd_ps(_mm256_unpackhi_pd(a, b)));
+        }
+        const Reg other = x[R / 4 - 1];
+        return min(_mm256_permute2f128_ps(x[0], other, 0x20),
+                   _mm256_permute2f128_ps(x[0], other, 0x31));
     }
     static PARTITA_INLINE Reg min(Reg a, Reg b) { return _mm256_min_ps(a, b); }
     static PARTITA_INLINE Reg max(Reg a, Reg b) { return _mm256_max_ps(a, b); }
@@ -342,6 +377,12 @@ struct Generic {
         for (std::size_t lane = 1; lane < width; ++lane) low = a[lane] < low ? a[lane] : low;
         return low;
     }
+    template <std::size_t R>
+    static PARTITA_INLINE Reg lowest_of_each(const Reg (&v)[R]) {
+        Reg low;
+        for (std::size_t i = 0; i < width; ++i) low[i] = lowest(v[i % R]);
+        return low;
+    }
     static PARTITA_INLINE Reg min(Reg a, Reg b) { return a < b ? a : b; }
     static PARTITA_INLINE Reg max(Reg a, Reg b) { return a > b ? a : b; }
     static PARTITA_INLINE Mask less(Reg a, Reg b) { return a < b; }
@@ -411,6 +452,10 @@ PARTITA_INLINE void compress(const std::int32_t* from, std::uint32_t bits, std::
     const __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
                         _mm256_maskz_compress_epi32(static_cast<__mmask8>(bits), v));
+}
+PARTITA_INLINE void compress(const float* from, std::uint32_t bits, float* to) {
+    _mm512_storeu_ps(to,
+                     _mm512_maskz_compress_ps(static_cast<__mmask16>(bits), _mm512_loadu_ps(from)));
 }
 // The same for the numbers first, first + 1, … of up to 16 lanes.
 PARTITA_INLINE void compress_numbers(std::int32_t first, std::uint32_t bits, std::int32_t* to) {

@@ -125,52 +125,6 @@ void tile_with_low(const T* panel, const T* centers, const T* start, std::size_t
         S::store(second + v * S::width, S::min(S::load(second + v * S::width), least[v]));
 }
 
-// The same as tile() for R centers anywhere in memory, which are read where they are: loads of their
-// values are hidden behind the multiplications. Also sets least[r] to the least that a score of
-// center r exceeds that in `own` by.
-template <class T, int R>
-void tile_of_list(const T* panel,
-                  const T* centers,  // in: (k, depth), center after center
-                  const T* start,    // in: (k)
-                  std::size_t depth,
-                  const typename Simd<T>::Int* list,  // in: (R) indices of the centers
-                  const T* own,                       // in: (kPanelWidth)
-                  T* best, T* second,                 // inout: (kPanelWidth)
-                  typename Simd<T>::Int* nearest,     // inout: (kPanelWidth)
-                  T* least) {                         // out: (R)
-    using S = Simd<T>;
-    constexpr int V = kTileVectors;
-    typename S::Reg acc[R][V];
-    const T* center[R];
-#pragma GCC unroll 16
-    for (int r = 0; r < R; ++r) {
-        center[r] = centers + static_cast<std::size_t>(list[r]) * depth;
-#pragma GCC unroll 4
-        for (int v = 0; v < V; ++v) acc[r][v] = S::set1(start[list[r]]);
-    }
-    for (std::size_t t = 0; t < depth; ++t) {
-        typename S::Reg y[V];
-#pragma GCC unroll 4
-        for (int v = 0; v < V; ++v) y[v] = S::load(panel + v * S::width);
-#pragma GCC unroll 16
-        for (int r = 0; r < R; ++r) {
-            const typename S::Reg c = S::set1(center[r][t]);
-#pragma GCC unroll 4
-            for (int v = 0; v < V; ++v) acc[r][v] = S::fnmadd(c, y[v], acc[r][v]);
-        }
-        panel += kPanelWidth<T>;
-    }
-    keep_lowest<T, R>(acc, [&](int r) { return S::set1_int(list[r]); }, best, second, nearest);
-#pragma GCC unroll 16
-    for (int r = 0; r < R; ++r) {
-        typename S::Reg low = S::sub(acc[r][0], S::load(own));
-#pragma GCC unroll 4
-        for (int v = 1; v < V; ++v)
-            low = S::min(low, S::sub(acc[r][v], S::load(own + v * S::width)));
-        least[r] = S::lowest(low);
-    }
-}
-
 // Writes all scores, out: (R, kPanelWidth).
 template <class T, int R>
 void tile_out(const T* panel, const T* centers, const T* start, std::size_t depth, T* out) {
@@ -234,10 +188,6 @@ PARTITA_INLINE auto tile_of(int centers) {
 template <class T>
 PARTITA_INLINE auto tile_with_low_of(int centers) {
     return for_centers(centers, []<int R>() { return &tile_with_low<T, R>; });
-}
-template <class T>
-PARTITA_INLINE auto tile_of_list_of(int centers) {
-    return for_centers(centers, []<int R>() { return &tile_of_list<T, R>; });
 }
 template <class T>
 PARTITA_INLINE auto tile_out_of(int centers) {

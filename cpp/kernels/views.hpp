@@ -112,7 +112,9 @@ struct NeighbourView {
     float* until;               // (panels, stride) own travel of the label plus that of a center
     float* panel_until;         // (panels) travel of the label
     unsigned char* changed;     // (panels) out: what became of the labels, a PanelChange
-    const float* centers;       // (k, depth) center after center
+    const float* centers;       // (k + 1, center_stride) center after center, and one far away
+    const float* start;         // (k + 1) of their scores
+    std::size_t center_stride;  // whole vectors
     const float* gap;           // (k, stride) distances of centers, from below; null: not known
     std::size_t stride;         // gap_stride(k)
     const float* travel;        // (k) what each center moved plus what the farthest other one did

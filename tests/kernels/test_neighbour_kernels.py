@@ -149,6 +149,19 @@ def test_one_center_that_moves_is_compared_alone(core):
     assert 0 < walk.compared < 0.15
 
 
+@pytest.mark.parametrize("k", range(2, 24))
+def test_lists_of_every_length_leave_nothing_to_d64(core, k):
+    """What fills the last tile of a list is no second center at the same distance."""
+    rng = np.random.default_rng(k)
+    rows, centers = rng.normal(size=(600, 4)), rng.normal(size=(k, 4))
+    walk = Walk(core, rows)
+    for _ in range(4):
+        walk.to(centers.copy(), gaps=False)
+        centers += rng.normal(size=(k, 4)) * 0.3
+    moved, rechecked = (sum(counts[e] for counts in walk.counts) for e in (0, 1))
+    assert rechecked < 0.02 * moved
+
+
 def test_another_origin_moves_no_center(core):
     rows, middles = groups()
     rows += 1e6

@@ -139,8 +139,9 @@ def _start(start: PathStart) -> Path | PathPlan:
 
 
 def _wait(source: PrunableRows, k: int) -> int:
-    # with many centers, sorting costs less than half of a second plain pass
-    return int(plain_cost(source.n, k, source.d) < 2 * sorting_cost(source.n, source.d))
+    # while many rows move, they are sorted nearly every time: plain passes first, until they have
+    # cost twice as much as that
+    return int(2 * sorting_cost(source.n, source.d) / plain_cost(source.n, k, source.d))
 
 
 NEIGHBOURS = PathKind(
