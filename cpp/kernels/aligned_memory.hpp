@@ -14,7 +14,7 @@ namespace partita {
 
 constexpr std::size_t kCacheLineBytes = 64, kHugePageBytes = std::size_t{1} << 21;
 // Smaller blocks are often reused by the allocator without any page fault.
-constexpr std::size_t kHugePageMinBytes = 16 * kHugePageBytes;
+constexpr std::size_t kHugePageMinBytes = 2 * kHugePageBytes;
 
 template <class T>
 struct AlignedDelete {

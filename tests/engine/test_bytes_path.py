@@ -9,12 +9,14 @@ from helpers.cases import fit_from, same_bits
 from partita import KMeans, MiniBatchKMeans, SphericalKMeans, choose_k
 from partita._common.threads import Workers
 from partita._kernels import kernels
+from partita.centers import Centers
 from partita.engine.paths import bytes_path, choice, scheduler
 from partita.engine.paths.bytes_path import byte_memory
 from partita.engine.paths.choice import plan_for
 from partita.engine.paths.scheduler import PassScheduler
 from partita.estimators.validation import make_source
-from partita.source import pass_price
+from partita.moments import Moments
+from partita.source import blocked_rows, pass_price
 from partita.source.dense import DenseSource
 from partita.source.pass_price import byte_cost, passes_before_bytes, plain_cost
 
@@ -37,13 +39,13 @@ def fast_bytes(monkeypatch):
 @pytest.fixture
 def rounded(monkeypatch):
     """How often rows were rounded."""
-    calls, real = [], DenseSource.round_to_bytes
+    calls, real = [], DenseSource._byte_rows
 
     def counted(self):
         calls.append(self.n)
         return real(self)
 
-    monkeypatch.setattr(DenseSource, "round_to_bytes", counted)
+    monkeypatch.setattr(DenseSource, "_byte_rows", counted)
     return calls
 
 
@@ -98,6 +100,28 @@ def test_weights_have_the_same_bits():
     keywords = {"sample_weight": weight, "max_iter": 10}
     plain = fit_from(rows, rows[:25], algorithm="plain", **keywords)
     assert same_bits(plain, fit_from(rows, rows[:25], algorithm="bytes", **keywords))
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_that_are_rounded_as_they_are_assigned_make_the_same_copy(monkeypatch, dtype, threads):
+    monkeypatch.setattr(blocked_rows, "ROUNDED_BYTES", 0)  # few rows at a time
+    rows = groups(n=3000, d=70).astype(dtype)
+    start, later = (Centers(rows[at : at + 20].astype(float), np.zeros(70)) for at in (0, 900))
+    found = []
+    with Workers(threads, many_passes=True) as workers:
+        for at_once in (True, False):
+            source = make_source(rows, None, workers)
+            labels, sums = np.full(3000, -1, np.int32), Moments.zero(20, source.survey().grid)
+            if at_once:
+                copy, counts = source.round_and_assign(start, labels, sums)
+            else:
+                copy = source.round_to_bytes()
+                counts = source.assign_bytes(copy, start, labels, sums)
+            first = labels.copy()
+            again = source.assign_bytes(copy, later, labels, sums)
+            found.append((counts, again, *map(bytes, (first, labels, sums.hi, sums.lo))))
+    assert found[0] == found[1]
 
 
 def test_runs_share_one_copy(fast_bytes, rounded):

@@ -19,7 +19,7 @@ from partita.engine.paths.leaves_path import LeavesPath
 from partita.engine.paths.path import Path, PathCache, PathPass, PathPlan
 from partita.engine.paths.scheduler import PassScheduler
 from partita.moments import Moments
-from partita.source.pass_price import plain_cost
+from partita.source.pass_price import byte_cost, plain_cost
 from partita.source.protocol import Source
 from partita.source.repeated_rows import (
     MAX_DISTINCT_SHARE,
@@ -206,24 +206,26 @@ Passes = PassScheduler | RepeatedPasses
 
 def passes_for(source: Source, plan: PathPlan, shape: FitShape, cache: PathCache) -> Passes:
     """Return the passes of a run: over the different rows only, once that pays."""
-    wait = passes_before_search(source, shape[0])
+    wait = passes_before_search(source, shape[0], plan)
     if wait is None or not _repeated_rows(source, cache).may_pay:
         return PassScheduler(source, plan, cache)
     return RepeatedPasses(source, plan, shape, cache, wait)
 
 
-def passes_before_search(source: Source, k: int) -> int | None:
-    """Number of plain passes after which the search for equal rows pays; None: never."""
+def passes_before_search(source: Source, k: int, plan: PathPlan) -> int | None:
+    """Number of passes after which the search for equal rows pays; None: never."""
     cost = plain_cost(source.n, k, source.d)
+    if plan.bytes_after is not None:  # few rows have several candidates
+        cost = min(cost, byte_cost(source.n, k, source.d, 0.0))
     if cost < MIN_PASS_COST or k < 2 or not compiled() or as_bytes(source) is None:
         return None
     wait = int(WAIT_SHARE * search_cost(source) / cost)
     return wait if wait <= MAX_WAIT_PASSES else None
 
 
-def merged_bytes(source: Source, shape: FitShape, cache: PathCache) -> float:
+def merged_bytes(source: Source, plan: PathPlan, shape: FitShape, cache: PathCache) -> float:
     """Memory that the different rows may keep from one of several runs to the next."""
-    if passes_before_search(source, shape[0]) is None or shape[-1] < 2:
+    if shape[-1] < 2 or passes_before_search(source, shape[0], plan) is None:
         return 0.0
     if not _repeated_rows(source, cache).may_pay:
         return 0.0

@@ -121,8 +121,8 @@ def plan_of(source: Source, options: LloydOptions, runs: int) -> PathPlan:
 def spare_memory(source: Source, options: LloydOptions, runs: int) -> float:
     """Bytes that the runs leave for their starts."""
     shape = options.k, options.algorithm, options.memory, runs
-    kept = merged_bytes(source, shape, options.path_cache)
-    return plan_of(source, options, runs).spare - kept
+    plan = plan_of(source, options, runs)
+    return plan.spare - merged_bytes(source, plan, shape, options.path_cache)
 
 
 def run_all(

@@ -25,12 +25,14 @@ from partita.centers import Centers
 from partita.exact_weights import Weights
 from partita.moments import Moments
 from partita.source.blocks import (
+    ALIGN,
     RunBlock,
     add_up_blocks,
     as_kernel_type,
     crew_slices,
     kernel_type,
     lower_where_nearer,
+    split_slice,
     work_in_tiles,
 )
 from partita.source.plusplus_rounds import DenseSeeding
@@ -39,6 +41,7 @@ from partita.source.scoring import PROBE_ROWS, Scoring
 from partita.source.survey import Survey, median_and_deviation, survey_dense
 
 COLUMN_VALUES = 1 << 23  # read at a time, where whole columns are needed
+ROUNDED_BYTES = 1 << 23  # of rows that are rounded to bytes before they are read again
 GOLDEN_RATIO = 0.6180339887498949  # its multiples are spread evenly and match no pattern
 
 
@@ -301,11 +304,7 @@ class BlockedRows(ABC):
         self._scoring.review_probe(kernels.assign(book, some, labels)[1], len(centers.values))
 
     def round_to_bytes(self) -> Any:
-        survey = self.survey()
-        origin = survey.grid.origin
-        reach = np.maximum(survey.high - origin, origin - survey.low)
-        copy: Any = kernels.ByteRows(self.n, origin, np.zeros((1, self.d)))
-        scale = power_of_two(float(reach.max()), 100 if self._single else 1000)
+        copy, scale = self._byte_rows()
 
         def run(rows: slice, block: Array, _: None, crew: Any) -> None:
             kernels.round_rows(copy, block, rows.start, scale, crew)
@@ -313,21 +312,51 @@ class BlockedRows(ABC):
         self.reduce(8 * self.d, run)
         return copy
 
+    def _byte_rows(self) -> tuple[Any, float]:
+        """Room for all rows in bytes, and the power of two that scales them before rounding."""
+        survey = self.survey()
+        origin = survey.grid.origin
+        reach = np.maximum(survey.high - origin, origin - survey.low)
+        scale = power_of_two(float(reach.max()), 100 if self._single else 1000)
+        return kernels.ByteRows(self.n, origin, np.zeros((1, self.d))), scale
+
+    def round_and_assign(
+        self, centers: Centers, labels: Ints, moments: Moments | None
+    ) -> tuple[Any, tuple[int, int, int]]:
+        if self.in_place is None:
+            copy = self.round_to_bytes()
+            return copy, self.assign_bytes(copy, centers, labels, moments)
+        copy, scale = self._byte_rows()
+        return copy, self._assign_bytes(copy, centers, labels, moments, scale)
+
     def assign_bytes(
         self, copy: Any, centers: Centers, labels: Ints, moments: Moments | None
     ) -> tuple[int, int, int]:
-        values, crew = np.ascontiguousarray(centers.values), self.workers.crew
-        kernels.turn_codes(copy, by_row=False, crew=crew)
-        book, counts = kernels.ByteBook(copy, values, centers.origin, crew=crew), []
+        kernels.turn_codes(copy, by_row=False, crew=self.workers.crew)
+        return self._assign_bytes(copy, centers, labels, moments, None)
+
+    def _assign_bytes(
+        self, copy: Any, centers: Centers, labels: Ints, moments: Moments | None, scale: Any
+    ) -> tuple[int, int, int]:
+        """Make a pass; with a `scale`, round some rows at a time first, which are cached then."""
+        values = np.ascontiguousarray(centers.values)
+        book = kernels.ByteBook(copy, values, centers.origin, crew=self.workers.crew)
+        counts: list[tuple[int, int, int]] = []
+        in_cache = ROUNDED_BYTES // (ALIGN * self.d * self.kernel_dtype.itemsize)
+        step = self.n if scale is None else ALIGN * max(self.workers.n, in_cache)
 
         def run(rows: slice, block: Array, own: Moments | None, crew: Any) -> None:
             sums = None if own is None else own.sums
-            weights = {} if own is None else self.weights.kernel_arguments(rows)
-            counts.append(
-                kernels.assign_bytes(
-                    copy, book, block, rows.start, labels[rows], sums, **weights, crew=crew
+            for some in split_slice(rows, step):
+                part = block[some.start - rows.start : some.stop - rows.start]
+                if scale is not None:
+                    kernels.round_rows(copy, part, some.start, scale, crew)
+                weights = {} if own is None else self.weights.kernel_arguments(some)
+                counts.append(
+                    kernels.assign_bytes(
+                        copy, book, part, some.start, labels[some], sums, **weights, crew=crew
+                    )
                 )
-            )
 
         self._reduce_narrow(work_in_tiles(len(values), self.d), run, moments)
         moved, open_rows, candidates = (sum(part) for part in zip(*counts, strict=True))

@@ -96,6 +96,11 @@ class PrunableRows(Source, Protocol):
     def round_to_bytes(self) -> Any:
         """A copy of all rows in bytes, for `assign_bytes`."""
 
+    def round_and_assign(
+        self, centers: Centers, labels: Ints, moments: Moments | None
+    ) -> tuple[Any, tuple[int, int, int]]:
+        """Make such a copy and the first pass over it; return the copy and what the pass did."""
+
     def assign_bytes(
         self, copy: Any, centers: Centers, labels: Ints, moments: Moments | None
     ) -> tuple[int, int, int]:

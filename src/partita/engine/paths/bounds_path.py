@@ -23,6 +23,7 @@ from partita.engine.paths.path import (
     MAX_SETTLING_PASSES,
     BoundScales,
     Path,
+    PathCache,
     PathKind,
     PathPass,
     PathPlan,
@@ -223,7 +224,8 @@ def start_bounds(start: PathStart, prefix: PrefixFilter | None = None) -> Path |
         labels = labels[rows]
     copy = None
     if prefix is None and (start.has_bytes or stays_narrow(start.source, start.k)):
-        copy = source.round_to_bytes() if rows is not None else byte_copy(source, start.cache)
+        cache = PathCache() if rows is not None else start.cache  # a trial has rows of its own
+        copy = byte_copy(cache, source.round_to_bytes)
     bounds = RowBounds(source.n, start.centers, groups, quantum, use_center_distances, prefix, copy)
     return BoundsPath(source, labels, bounds, start.plan.path)
 

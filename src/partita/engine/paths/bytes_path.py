@@ -6,6 +6,8 @@ machine multiplies bytes faster than floats. cpp/kernels/byte_book.hpp has the b
 
 from __future__ import annotations
 
+from typing import Any
+
 from partita._common.array_types import Ints
 from partita._kernels.byte_tiles import MAX_BYTE_FEATURES
 from partita.centers import Centers
@@ -33,18 +35,30 @@ class BytesPath(UnprunedPath):
 
     def __init__(self, source: PrunableRows, labels: Ints, cache: PathCache) -> None:
         super().__init__(labels)
-        self._source = source
-        self._copy = byte_copy(source, cache)
+        self._source, self._cache = source, cache
 
     def assign(self, centers: Centers, sums: Moments | None) -> PathPass:
         source, k = self._source, len(centers.values)
-        moved, open_rows, candidates = source.assign_bytes(self._copy, centers, self.labels, sums)
+        moved, open_rows, candidates = self._pass(centers, sums)
         n = source.n
         return PathPass(
             moved,
             row_cost=byte_cost(n, k, source.d, candidates),
             candidates=1.0 + (candidates - open_rows) / n,
         )
+
+    def _pass(self, centers: Centers, sums: Moments | None) -> tuple[int, int, int]:
+        """Make a pass over the copy, which the first one makes, and return its counts."""
+        source = self._source
+        first: list[tuple[int, int, int]] = []
+
+        def make() -> Any:
+            copy, counts = source.round_and_assign(centers, self.labels, sums)
+            first.append(counts)
+            return copy
+
+        copy = byte_copy(self._cache, make)
+        return first[0] if first else source.assign_bytes(copy, centers, self.labels, sums)
 
 
 def byte_memory(source: PrunableRows) -> float:

@@ -120,9 +120,9 @@ class PathStart:
         return len(self.centers.values)
 
 
-def byte_copy(source: PrunableRows, cache: PathCache) -> Any:
-    """Return all rows as bytes; they are rounded once for all runs."""
-    return cache.once("bytes", source.round_to_bytes)
+def byte_copy(cache: PathCache, make: Callable[[], Any]) -> Any:
+    """Return all rows as bytes, made by `make` unless they are: once for all runs."""
+    return cache.once("bytes", make)
 
 
 def settling_passes(source: PrunableRows, k: int) -> int:
