@@ -28,7 +28,7 @@ def grid_of(rows, weights):
     d = rows.shape[1]
     low, high = (
         np.full(d, float(np.nanmin(rows, initial=0))),
-        np.full(d, np.nanmax(rows, initial=1)),
+        np.full(d, float(np.nanmax(rows, initial=1))),
     )
     origin = (low + high) / 2
     return PartialGrid.of_extent(Grid.of_extent(low, high, origin, weights), low, high, weights)

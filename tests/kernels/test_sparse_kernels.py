@@ -38,7 +38,9 @@ def test_sparse_rows_give_what_the_twin_gives(core, dtype, weighted, k):
     matrix.data = np.round(matrix.data * 4).astype(dtype)  # ties
     weights = Weights.of(rng.random(300) + 0.01 if weighted else None, 300)
     dense = matrix.toarray()
-    grid = Grid.of_extent(dense.min(axis=0), dense.max(axis=0), np.zeros(90), weights)
+    grid = Grid.of_extent(
+        dense.min(axis=0).astype(float), dense.max(axis=0).astype(float), np.zeros(90), weights
+    )
     centers = dense[rng.choice(300, k)].astype(float)
     ours, twin = Moments.zero(k, grid), Moments.zero(k, grid)
     a, b = np.full(300, -1, np.int32), np.full(300, -1, np.int32)

@@ -55,6 +55,18 @@ def lower_median(values):
     return np.sort(values)[(len(values) - 1) // 2]
 
 
+@pytest.mark.parametrize("n", [5, 300, 5000])
+@pytest.mark.parametrize("d", [1, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_survey_leaves_the_rows_as_they_are(n, d, weighted):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(n, d))
+    before, weight = rows.copy(), rng.random(n) + 0.1 if weighted else None
+    with Workers(1) as workers:
+        make_source(rows, weight, workers).survey()
+    np.testing.assert_array_equal(rows, before)
+
+
 @pytest.mark.parametrize("n", [3, 40, 400, 3000])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_origin_is_the_median_where_the_extent_is_far_beyond_the_typical_deviation(n, dtype):

@@ -35,7 +35,7 @@ class MedianBrackets:
     @classmethod
     def of_sample(cls, sample: Floats, near: Floats) -> MedianBrackets:
         """Make brackets from some rows (m, d)."""
-        ranked = np.ascontiguousarray(sample.T)
+        ranked = np.array(sample.T, order="C")  # the sample may be the rows themselves
         ranked.sort(axis=1)
         m = ranked.shape[1]
         middle = ranked[:, (m - 1) // 2]
