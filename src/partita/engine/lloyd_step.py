@@ -11,7 +11,7 @@ from partita.centers import Centers
 from partita.empty_clusters import Assignment, FarRows, count_members, farthest_rows
 from partita.engine.paths.path import PathCache, PathPlan
 from partita.engine.paths.scheduler import PassScheduler
-from partita.engine.repeated_passes import Passes, RepeatedPasses
+from partita.engine.repeated_passes import Passes
 from partita.geometry import EUCLIDEAN, BestCenters, Geometry, Update
 from partita.moments import Moments
 from partita.source.blocks import stats_by_long_sums
@@ -120,9 +120,7 @@ class LloydStep:
 
     def own_cost(self, centers: Centers) -> float:
         """Σ w·‖x − c‖² over all rows, as of a `Source`."""
-        if isinstance(self._passes, RepeatedPasses):
-            return self._passes.own_cost(centers)
-        return self.source.own_cost(centers, self.labels)
+        return self._passes.own_cost(centers)
 
     # what a policy for empty clusters needs
 

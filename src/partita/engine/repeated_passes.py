@@ -89,15 +89,6 @@ class MoveCounter:
         self._times = self._repeats if self._order is None else self._repeats[self._order]
 
 
-class OpenScheduler(PassScheduler):
-    """A `PassScheduler` that shows its path."""
-
-    @property
-    def path(self) -> Path:
-        """The path of the last pass."""
-        return self._path
-
-
 class RepeatedPasses:
     """The passes of one run on rows that repeat; it has the methods of a `PassScheduler`."""
 
@@ -107,7 +98,7 @@ class RepeatedPasses:
         self._source, self._plan, self._shape, self._cache = source, plan, shape, cache
         self._repeated = _repeated_rows(source, cache)
         self._wait = 0 if self._repeated.found is not None else wait
-        self._passes = OpenScheduler(source, SEARCHING, PathCache())
+        self._passes = PassScheduler(source, SEARCHING, PathCache())
         self._made = 0  # passes before the search
         self._is_searched = False
         self._rows: MergedRows | None = None  # that passes are made over; None: all
@@ -148,15 +139,13 @@ class RepeatedPasses:
         k, algorithm, memory, runs = self._shape
         rows = self._repeated.search(memory)
         if rows is None:
-            self._passes = OpenScheduler(self._source, self._left(self._plan), self._cache)
-            self._passes.labels[:] = labels
+            self._passes = PassScheduler(self._source, self._left(self._plan), self._cache, labels)
             return
         left = memory - copy_bytes(self._source, rows.source.n)
         shape, cache = (k, algorithm, left, runs), self._repeated.cache
         plan = cache.once(("plan", shape), lambda: plan_for(rows.source, *shape))
         self._rows, labels = rows, labels[rows.first]
-        self._passes = OpenScheduler(rows.source, self._left(plan), cache)
-        self._passes.labels[:] = labels
+        self._passes = PassScheduler(rows.source, self._left(plan), cache, labels)
         self._moved = MoveCounter(rows.repeats, labels)
 
     def _left(self, plan: PathPlan) -> PathPlan:

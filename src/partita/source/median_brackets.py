@@ -38,8 +38,10 @@ class MedianBrackets:
         ranked = np.array(sample.T, order="C")  # the sample may be the rows themselves
         ranked.sort(axis=1)
         m = ranked.shape[1]
-        middle = ranked[:, (m - 1) // 2]
-        tied = (ranked == middle[:, None]).sum(axis=1) >= MIN_TIED_SHARE * m
+        at, many = (m - 1) // 2, math.ceil(MIN_TIED_SHARE * m)
+        middle = ranked[:, at]
+        # so many equal values in a row, the middle among them
+        tied = (ranked[:, at - many + 1 : at + 1] == ranked[:, at : at + many]).any(axis=1)
         low, high = _ends(ranked, RANKS)
         if tied.any():
             low, high = np.where(tied, middle, low), np.where(tied, middle, high)

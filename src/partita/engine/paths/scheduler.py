@@ -42,12 +42,15 @@ MAX_COST_SHARE = 0.7  # of a plain pass, for a path to begin, as its first pass 
 class PassScheduler:
     """Makes the passes of one run, by the path of a plan once it is ready and pays."""
 
-    def __init__(self, source: Source, plan: PathPlan, cache: PathCache) -> None:
+    def __init__(
+        self, source: Source, plan: PathPlan, cache: PathCache, labels: Ints | None = None
+    ) -> None:
         self._source, self._plan, self._cache, self._memory = source, plan, cache, plan.spare
         self._bytes_after = plan.bytes_after
         self._byte_cost = 0.0  # of the last pass over bytes; 0: none was made
         self._recheck_cost = 0.0  # what float32 scores last left to float64
-        self._path = self._unpruned(np.full(source.n, -1, np.int32))
+        first = np.full(source.n, -1, np.int32) if labels is None else labels
+        self._path = self._unpruned(first)
         self.notes = [str(plan)]  # which paths were planned, and why
         self._trial: Path | None = None  # the planned path on a few rows
         self._scales: BoundScales | None = None  # of the last trial
@@ -61,6 +64,11 @@ class PassScheduler:
     @property
     def labels(self) -> Ints:
         return self._path.labels
+
+    @property
+    def path(self) -> Path:
+        """The path of the last pass."""
+        return self._path
 
     @property
     def _max_patience(self) -> int:
@@ -209,6 +217,10 @@ class PassScheduler:
     def _turn_to(self, plan: PathPlan) -> None:
         self._plan, self._trial = plan, None
         self.notes.append(str(plan))
+
+    def own_cost(self, centers: Centers) -> float:
+        """Σ w·‖x − c‖² over all rows; without w if all weights are equal."""
+        return self._source.own_cost(centers, self.labels)
 
     # --- changes from outside ---
 
