@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partita._common.threads import Workers
+from partita._kernels import kernels
 from partita.estimators.validation import make_source
 from partita.source import survey as survey_module
+from partita.source.blocked_rows import BlockedRows
 from partita.source.survey import MAX_GRID_RATIO, MAX_MEAN_ORIGIN_RATIO
 
 pytestmark = pytest.mark.sanitize
@@ -53,6 +55,24 @@ def bits(survey):
 
 def lower_median(values):
     return np.sort(values)[(len(values) - 1) // 2]
+
+
+def test_rows_of_whole_numbers_need_no_columns(monkeypatch):
+    rng = np.random.default_rng(0)
+    rows = (rng.random((60_000, 20)) < 0.5) * rng.integers(1, 256, (60_000, 20)).astype(float)
+    columns = []
+    monkeypatch.setattr(
+        BlockedRows, "read_columns", lambda self, features: columns.extend(features)
+    )
+    with Workers(1) as workers:
+        whole = make_source(rows, None, workers).survey()
+    assert columns == []
+    monkeypatch.undo()
+    monkeypatch.setattr(kernels, "are_whole", lambda rows: False)
+    with Workers(1) as workers:
+        by_columns = make_source(rows, None, workers).survey()
+    assert whole.grid.origin.tobytes() == by_columns.grid.origin.tobytes()
+    assert whole.beyond_grid == by_columns.beyond_grid
 
 
 @pytest.mark.parametrize("n", [5, 300, 5000])
